@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from .. import UserError
 from ..files.writing import check_folder, write_whole
 from ..motion.clip_file import load_library
-from ..training.episodes.library import Library, Tally, kinds_shown, used_clips
-from ..training.episodes.parts import SHARES, TALLY, Recipe
+from ..training.episodes.library import Tally, kinds_shown, used_clips
+from ..training.episodes.parts import SHARES, Recipe
 from ..training.episodes.parts import compose as compose_parts
-from ..training.nsm_data import KINDS, pack
+from ..training.nsm_data import KINDS
 from . import add_workers, count, count_or_none
 
 DATA = "data.json"
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with index.json and clips/")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write for train nsm")
     parser.add_argument("--kind", choices=(*KINDS, ALL), required=True,
-                        help="what the episodes are about; all: a balanced set, which can be gone on with")  # fmt: skip
+                        help="what the episodes are about; all: a balanced set")  # fmt: skip
     parser.add_argument("--count", type=count, default=200, help="how many episodes (default 200)")
     add_making(parser)
     parser.add_argument("--seed", type=count_or_none, default=1)
@@ -51,23 +52,8 @@ def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
 def compose(args: argparse.Namespace) -> int:
     """Compose episodes from recordings, and write what the network is trained on."""
     check_folder(args.out)
-    left_out = left_out_of(args)
-    if args.kind == ALL:
-        compose_all(args, args.data, args.out, args.count, args.seed, args.start)
-        return 0
-    if args.cluster is not None:
-        raise UserError(f"--cluster shares out --kind {ALL}; leave it out for {args.kind}.")
-    if args.rollouts:
-        raise UserError(f"--rollouts serve --kind {ALL}; leave them out for {args.kind}.")
-    library = Library(args.data, left_out, args.walks, args.seed)
-    episodes = list(library.episodes(args.kind, args.count))
-    if not episodes:
-        raise UserError(f"No episode of {args.kind} came out good enough: {_reasons(library.tally)}.")
-    packed = pack(episodes, args.seed)
-    packed.save(args.out)
-    write_whole(args.out / TALLY, library.tally.to_json())
-    _tell_sources(args.data, left_out, args.out)
-    print(f"{args.out}: {len(packed)} frames of {args.kind}")
+    shares = SHARES if args.kind == ALL else {args.kind: 1.0}
+    compose_all(args, args.data, args.out, args.count, args.seed, args.start, shares)
     return 0
 
 
@@ -80,14 +66,23 @@ def left_out_of(args: argparse.Namespace) -> frozenset[str]:
 
 
 def compose_all(
-    args: argparse.Namespace, library: Path, out: Path, count: int, seed: int, weights: Path | None
+    args: argparse.Namespace,
+    library: Path,
+    out: Path,
+    count: int,
+    seed: int,
+    weights: Path | None,
+    wanted: Mapping[str, float] = SHARES,
 ) -> None:
-    """A balanced set of what the recordings show. weights: of the NSM whose ways are learned from, if any are."""
+    """Episodes of what the recordings show, of each kind its share. weights: of the NSM whose ways are learned from, if
+    any are."""
     left_out = left_out_of(args)
     shown = kinds_shown(library, left_out)
-    for kind in (kind for kind in KINDS if kind not in shown):
+    for kind in (kind for kind in wanted if kind not in shown):
         print(f"no episodes of {kind}: no performer to train on shows that in {library}")
-    shares = {kind: share for kind, share in SHARES.items() if kind in shown}
+    shares = {kind: share for kind, share in wanted.items() if kind in shown}
+    if not shares:
+        raise UserError(f"{library}: its performers to train on show no {', '.join(wanted)}.")
     recipe = Recipe(library, count, left_out, walks=args.walks, seed=seed, shares=shares,
                     rollouts=args.rollouts, weights=weights)  # fmt: skip
     tally = compose_parts(recipe, out, args.processes, args.cluster)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import UserError
 from ..files.reading import read_json
-from ..models.nsm import ACTIONS, ENCODERS
+from ..models.nsm import ACTIONS, ENCODERS, GOAL_ACTIONS
 from ..models.nsm_baselines import NETWORKS
 from ..models.weights import file_hash, read_card, read_tensors
 from ..motion.clip_file import INDEX_NAME
@@ -66,6 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--teach", choices=ACTIONS, metavar="ACTION",
                         help="learn an action with experts that are added to those of --from, and leave whatever else "
                         "these do as it is; DIR holds composed episodes of the action")  # fmt: skip
+    parser.add_argument("--toward", choices=GOAL_ACTIONS, metavar="ACTION",
+                        help="of what --teach names only what is done while the goal asks for this: carry toward idle "
+                        "puts down, sit toward walk rises")  # fmt: skip
 
 
 def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -79,7 +82,7 @@ def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_arguments` that were given."""
     out: list[str] = []
     for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle", "kept",
-                 "teach"):  # fmt: skip
+                 "teach", "toward"):  # fmt: skip
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
@@ -122,6 +125,8 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
         raise UserError("--kept is the share of the weights of --from; name these too.")
     if args.teach and (args.start is None or args.kept):
         raise UserError("--teach adds to the weights of --from and keeps these whole: name them, and leave --kept out.")
+    if args.toward and not args.teach:
+        raise UserError("--toward says more of what --teach names; name that, too.")
     if _parts(args.data):
         if args.rounds > 1:
             raise UserError(f"{args.data}: holds composed episodes, and --rounds composes new ones; give recordings.")
@@ -230,6 +235,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "first_cycle": args.first_cycle,
         "kept": args.kept,
         "teach": args.teach,
+        "toward": args.toward,
         "learning_rate": args.rate,
     }
     return Settings(seed=args.seed, **{name: value for name, value in given.items() if value is not None})

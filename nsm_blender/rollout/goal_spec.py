@@ -49,8 +49,8 @@ class GoalSpec:
     """What is asked of a character, by default nothing but to be somewhere.
 
     thing: name of the collider that is used or carried, "". pose: (7,) at which the interaction sensor is to see the
-    thing; None where it is. is_place: whether the goal is a place, and no way. door: name of the door that is opened
-    or gone through, "".
+    thing, and the environment sensor not at all; None where it is. is_place: whether the goal is a place, and no way.
+    door: name of the door that is opened or gone through, "".
     """
 
     is_place: ClassVar[bool] = True

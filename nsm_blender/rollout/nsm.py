@@ -275,14 +275,19 @@ class SceneCharacter:
             return np.zeros(ENVIRONMENT.size, dtype=np.float32)
         middle = self.root[:3] + np.array([0.0, 0.0, sensor.height / 2])
         reach = float(np.hypot(sensor.radius, sensor.height / 2)) + sensor.sphere
-        near, tops = self.scenery.near(self.frame, middle, reach), dict[tuple[str, float] | None, float]()
+        near = self.scenery.near(self.frame, middle, reach)
+        views = dict[tuple[tuple[str, float] | None, str], float]()
         for goal, _, share in self._goal.shares(self.frame):
             top = goal.top if isinstance(goal, Reach) else None
-            tops[top] = tops.get(top, 0.0) + share
+            view = top, goal.thing if goal.pose is not None else ""
+            views[view] = views.get(view, 0.0) + share
         out = np.zeros(ENVIRONMENT.size, dtype=np.float32)
-        for top, share in tops.items():
+        for (top, held), share in views.items():
             # The network, which knows few shelves, takes their sides and the boards above for a place near the floor.
             seen = near if top is None else near.below(top[0], top[1] + _BELOW)
+            # What is put down is thought of at its place. In the hands it would tell where these are: a network that
+            # learned to follow it in recordings holds it where it is, once it goes with the hands.
+            seen = seen.without([held]) if held else seen
             out += np.float32(share) * sensor.values(seen, self.root)
         return out
 

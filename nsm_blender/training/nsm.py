@@ -40,7 +40,7 @@ from ..models.nsm_baselines import (
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from . import added_experts, distributed
-from .added_experts import LEARNED
+from .added_experts import LEARNED, Taught
 from .compiling import compiled
 from .graph import Graph
 from .loop import Training, cosine
@@ -133,6 +133,8 @@ class Settings:
     teach: str = ""
     """Action that experts learn which are added to those of the weights begun with, see `added_experts`; "" for none:
     the whole network learns."""
+    toward: str = ""
+    """Action that the goal names where they do, "" for any."""
     seed: int = 1
 
 
@@ -179,8 +181,9 @@ class Trainer(Training):
             self.scaling |= _scaling_of(known)
             _begin_with(initial, known)
         self._fixed: dict[str, torch.Tensor] = {}
+        self._taught = Taught(settings.teach, settings.toward)
         if settings.teach:
-            used = added_experts.used(data, initial, self.scaling["gating"], settings.teach)
+            used = added_experts.used(data, initial, self.scaling["gating"], self._taught)
             self._fixed = {name: value.to(device) for name, value in initial.items() if name not in LEARNED}
             initial = {name: initial[name][used] for name in LEARNED}
         self._weights = _output_weights().to(device)
@@ -188,6 +191,12 @@ class Trainer(Training):
         self._contact_joints = torch.tensor(_CONTACT_JOINTS, device=device)
         self._graph: Graph | None = None
         self._starts = {length: sequence_starts(data, length) for length in set(settings.lengths)}
+        self._learned_from = len(data)
+        if settings.teach:
+            # In all other frames other experts are read.
+            active = added_experts.active(data, self._taught)
+            self._starts = {length: starts[active[starts]] for length, starts in self._starts.items()}
+            self._learned_from = int(active.sum())
         # Data that was added since does not change what the network's numbers mean: a resumed run keeps the scaling.
         parts = (("mean", 0), ("scale", 1))
         kept = {f"{name}_{part}": pair[i] for name, pair in self.scaling.items() for part, i in parts}
@@ -257,7 +266,7 @@ class Trainer(Training):
         kind = self.data.kind[starts]
         counts = np.bincount(self.data.kind, minlength=len(KINDS)).astype(float)
         weight = np.sqrt(counts.max() / np.maximum(counts, 1))[kind]
-        return self.rng.choice(starts, len(self.data) // length, p=weight / weight.sum())
+        return self.rng.choice(starts, self._learned_from // length, p=weight / weight.sum())
 
     def measured(self, data: Packed, most: int = 20000) -> float:
         """Mean squared error on normalized outputs, one frame at a time, without noise."""
@@ -377,7 +386,7 @@ class Trainer(Training):
         mean[used], scale[used] = out["interaction_mean"], out["interaction_scale"]
         out |= {"interaction_w0": weights, "interaction_mean": mean, "interaction_scale": scale}
         if self.settings.teach:
-            return added_experts.joined(self._kept, out, self.settings.teach)
+            return added_experts.joined(self._kept, out, self._taught)
         share, left_out = self.settings.kept, {f"{name}_w0" for name in self.settings.without}
         for name, value in self._kept.items():
             if name in out and name not in left_out:

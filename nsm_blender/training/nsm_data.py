@@ -17,6 +17,7 @@ from ..models.layout import Layout
 from ..models.nsm import (
     ACTIONS,
     CURRENT,
+    ENVIRONMENT,
     FPS,
     FRAME,
     FUTURE,
@@ -114,7 +115,7 @@ def features(episode: Episode, rng: np.random.Generator, environment: Environmen
     speeds = velocity(positions, FPS)
     actions = blended_actions(track.actions)
     phase = episode.phase
-    goal, interaction = _goals(episode, root, frames, rng)
+    goal, interaction, thought = _goals(episode, root, frames, rng)
 
     frame = np.empty((len(frames), FRAME.size), dtype=np.float32)
     _put(frame, FRAME, "joint_position", points_to_root(positions[frames], root[frames]))
@@ -125,16 +126,14 @@ def features(episode: Episode, rng: np.random.Generator, environment: Environmen
     _put(frame, FRAME, "trajectory_direction", directions_to_root(around[..., 3], root[frames]))
     _put(frame, FRAME, "trajectory_action", actions[frames[:, None] + WINDOW])
 
-    surroundings = episode.surroundings()
-    ghosts = episode.ghosts
-    sensed = [environment.values(surroundings.at(int(f)).without(ghosts), root[f]) for f in frames]
+    sensed = _sensed(episode, environment, root, frames, thought)
     occupied = interaction.reshape(len(frames), *INTERACTION.shape("cell"))[..., OCCUPANCY]
     return Packed(
         frame.astype(np.float16),
         goal[:-1].astype(np.float16),
         _bytes(occupied),
         corner_vectors(interaction).reshape(len(frames), CORNERS * 3).astype(np.float32),
-        _bytes(np.array(sensed).reshape(len(frames), -1)),
+        _bytes(sensed),
         (phase[frames] % (2 * np.pi)).astype(np.float32),
         _outputs(episode, positions, speeds, root, actions, phase, goal, frames).astype(np.float16),
         np.full(len(frames), KINDS.index(episode.kind), dtype=np.uint8),
@@ -183,8 +182,23 @@ def _outputs(
     return out
 
 
-def _goals(episode: Episode, root: Array, frames: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """G at `frames` and one more, (N + 1, GOAL.size), and I at `frames`, with new goals ramped in."""
+def _sensed(episode: Episode, environment: Environment, root: Array, frames: Array, thought: Array) -> Array:
+    """E at `frames`. thought: (N,) share to which what is carried is thought of at its place, as in
+    `SceneCharacter.step`: so much less of it is seen in the hands."""
+    surroundings, ghosts, carried = episode.surroundings(), episode.ghosts, episode.carried
+    out = np.zeros((len(frames), ENVIRONMENT.size), dtype=np.float32)
+    for values, f, share in zip(out, frames.tolist(), thought.tolist(), strict=True):
+        placed = surroundings.at(f).without(ghosts)
+        if share < 1:
+            values += np.float32(1 - share) * environment.values(placed, root[f])
+        if share > 0:
+            values += np.float32(share) * environment.values(placed.without(carried), root[f])
+    return out
+
+
+def _goals(episode: Episode, root: Array, frames: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """G at `frames` and one more, (N + 1, GOAL.size), and I at `frames`, with new goals ramped in; and the share (N,)
+    of a goal that is a ghost."""
     every = np.append(frames, frames[-1] + 1)
     goals = episode.goals
     changes = np.flatnonzero(
@@ -198,6 +212,7 @@ def _goals(episode: Episode, root: Array, frames: Array, rng: np.random.Generato
     ends = np.append(starts[1:], len(root))
     goal = np.zeros((len(every), GOAL.size), dtype=np.float32)
     interaction = np.zeros((len(every), INTERACTION.size), dtype=np.float32)
+    thought, ghosts = np.zeros(len(every)), episode.ghosts
     previous = 0
     for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
         ramp = 0 if number + 1 == len(starts) else round(rng.uniform(*RAMP) * FPS)
@@ -212,9 +227,10 @@ def _goals(episode: Episode, root: Array, frames: Array, rng: np.random.Generato
             continue
         values, volume = _segment(episode, root, every[used], start)
         goal[used] += share[used, None] * values
+        thought += share * (goals.thing[start] in ghosts)
         if volume is not None:
             interaction[used] += share[used, None] * volume
-    return goal, interaction[:-1]
+    return goal, interaction[:-1], thought[:-1]
 
 
 def _segment(episode: Episode, root: Array, frames: Array, at: int) -> tuple[Array, Array | None]:

@@ -22,13 +22,23 @@ from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
 from nsm_blender.training.episodes.clutter import clutter
 from nsm_blender.training.episodes.correction import corrected
 from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway, swung_on
-from nsm_blender.training.episodes.episode import DEEPEST, Episode, Fault, Goals, asked_for, penetration, unnatural
+from nsm_blender.training.episodes.episode import (
+    DEEPEST,
+    FREE,
+    Episode,
+    Fault,
+    Goals,
+    asked_for,
+    penetration,
+    unnatural,
+)
 from nsm_blender.training.episodes.holding import Hold, box_poses, holding, off_faces
 from nsm_blender.training.episodes.lifting import standing_lifts
 from nsm_blender.training.episodes.open_episodes import Walks, open_episode
 from nsm_blender.training.episodes.pool import Pool
 from nsm_blender.training.episodes.reach import palm
 from nsm_blender.training.episodes.track import Track, align, from_clip, joined, load_tracks, save_tracks
+from nsm_blender.training.nsm_data import PAST, features
 
 from .synthetic import perform
 
@@ -179,6 +189,34 @@ def test_a_carried_box_is_wanted_reached_and_in_no_body(pool: Pool) -> None:
         assert set(asked) <= {GOAL_ACTIONS.index("carry"), GOAL_ACTIONS.index("idle")}
         box = Surroundings(episode.colliders[:1])
         assert penetration(episode.track.positions(), box, range(len(episode)), with_arms=False).max() <= DEEPEST
+
+
+def test_a_box_that_is_put_down_is_thought_of_at_its_place_and_not_sensed_in_the_hands(pool: Pool) -> None:
+    lifts = [lift for lift in standing_lifts(pool.tracks) if lift.way == "down"]
+    made = (carry_episode(pool, lifts, np.random.default_rng(seed), "carry") for seed in range(40))
+    episode = next(one for one in made if isinstance(one, Episode))
+    (number,) = episode.carried
+    gone = np.array([0.0, 0.0, 100.0, 0.0, 0.0, 0.0, 0.0])
+    others = [replace(one, poses=one.poses + gone) if n == number else one for n, one in enumerate(episode.colliders)]
+
+    def differs(goals: Goals) -> Array:
+        """(N,) frames in which the environment sensor sees the box."""
+        seen = (
+            features(replace(episode, goals=goals, colliders=things), np.random.default_rng(0)).around
+            for things in (episode.colliders, others)
+        )
+        out: Array = np.not_equal(*seen).any(axis=1)
+        return out
+
+    thinks = differs(episode.goals)
+    frames = PAST + np.arange(len(thinks))
+    ghost = np.isin(episode.goals.thing[frames], episode.ghosts)
+    ramp = round(0.5 * FPS)
+    fully = ghost & (np.convolve(ghost, np.ones(2 * ramp + 1), "same") >= min(ghost.sum(), 2 * ramp + 1))
+    carries = episode.touching[frames, :2].min(1) > 0
+    assert (fully & carries).any() and not thinks[fully & carries].any()
+    nothing = replace(episode.goals, thing=np.full(len(episode), FREE))
+    assert differs(nothing)[carries].mean() > 0.9
 
 
 def test_hips_that_bend_over_feet_that_stand_do_not_walk(pool: Pool) -> None:

@@ -163,6 +163,13 @@ def test_an_action_is_taught_to_whole_weights_that_are_named(
     assert "--teach adds to the weights of --from" in capsys.readouterr().err
 
 
+def test_a_goal_to_teach_toward_needs_an_action(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(trained / "run" / "episodes", tmp_path, "--toward", "idle") == 1
+    assert "--toward says more of what --teach names" in capsys.readouterr().err
+
+
 def test_each_round_goes_on_from_the_one_before_with_new_episodes(captures: Path, tmp_path: Path) -> None:
     rounds = ["--rounds", "2", "--rollouts", "1", "--episodes", str(2 * EPISODES)]
     assert train(captures, tmp_path, *rounds) == 0

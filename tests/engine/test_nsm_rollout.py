@@ -189,3 +189,27 @@ def test_a_character_comes_to_the_very_place_where_it_is_to_stand() -> None:
         for _ in range(300):
             stands.step()
         assert np.linalg.norm(stands.root[:2] - [aside, 0.0]) < 0.05
+
+
+class Watching(Puppet):
+    """Keeps what the environment sensor saw last."""
+
+    def predict(self, frame: Array, goal: Array, interaction: Array, environment: Array, phase: float) -> Array:
+        self.seen = environment.copy()
+        return super().predict(frame, goal, interaction, environment, phase)
+
+
+@pytest.mark.parametrize(("put", "shows"), [(True, False), (False, True)])
+def test_a_box_in_the_hands_does_not_tell_where_these_are_while_it_is_put_down(put: bool, shows: bool) -> None:
+    """The network would hold it where it is."""
+    there = np.array([0.0, -1.5, 0.8, 1.0, 0.0, 0.0, 0.0])
+    goal = Reach(there[:3], 0.0, "idle", "Crate", there if put else None)
+    seen = []
+    for height in (0.7, 1.1):
+        watching = Watching()
+        one = character(goal, watching)
+        for _ in range(40):
+            one.scenery.moved["Crate"] = np.array([one.root[0], one.root[1] - 0.4, height, 1.0, 0.0, 0.0, 0.0])
+            one.step()
+        seen.append(watching.seen)
+    assert (np.abs(seen[0] - seen[1]).max() > 0.1) == shows

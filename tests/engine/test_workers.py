@@ -118,9 +118,3 @@ def test_shots_of_one_name_are_refused_before_baking(tmp_path: Path, capsys: pyt
     assert main(["bake", *shots, "--out", str(tmp_path / "farm")]) == 1
     assert "More than one of the shots is called shot" in capsys.readouterr().err
     assert not (tmp_path / "farm").exists()
-
-
-def test_a_single_kind_is_not_shared_out(captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    where = ["--data", str(captures), "--out", str(tmp_path / "out"), "--kind", "walk"]
-    assert main(["data", "compose", *where, "--cluster", "tcp://host:8786"]) == 1
-    assert "--cluster shares out --kind all" in capsys.readouterr().err

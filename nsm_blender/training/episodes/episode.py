@@ -143,6 +143,12 @@ class Episode:
         """Numbers of the colliders that are only thought of."""
         return [number for number, collider in enumerate(self.colliders) if collider.role == GHOST]
 
+    @property
+    def carried(self) -> list[int]:
+        """Numbers of the colliders that are carried."""
+        boxes = (number for number, collider in enumerate(self.colliders) if collider.role == "carryable")
+        return [number for number in boxes if len(self.colliders[number].poses) > 1]
+
 
 @dataclass(frozen=True)
 class Fault:

@@ -93,7 +93,9 @@ def compose(recipe: Recipe, out: Path, processes: int = 2, cluster: str | None =
         made = [*walked_tracks(recipe.walks, recipe.seed), *idle_shuffle_tracks(recipe.walks, recipe.seed)]
         save_tracks(walks, made)
     if recipe.rollouts and not (out / OWN_WAYS).exists():
-        own = rolled_out_tracks(recipe.weights, recipe.rollouts, recipe.seed, processes, cluster)
+        own = rolled_out_tracks(
+            recipe.weights, recipe.rollouts, recipe.seed, processes, cluster, frozenset(recipe.shares)
+        )
         save_tracks(out / OWN_WAYS, [*own, *(track.mirrored() for track in own)])
     missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
     # Workers elsewhere have another working folder.

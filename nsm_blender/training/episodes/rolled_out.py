@@ -7,7 +7,8 @@ there show it what is right to do where it comes to by itself; that it waited th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -50,8 +51,6 @@ _BEFORE = 0.6
 """Meters from the middle of a thing to where a body stands before it."""
 _TRIES = 20
 """Places that are tried for a start."""
-_SITS, _OPENS, _PUTS = 0.3, 0.2, 0.25
-"""Shares of the ways that lead to seats, to doors, and with a box to where it is put; the others lead to boxes."""
 _TO_PUT = (1.5, 3.0)
 """Meters from a box, from the least to the most, to where it is put."""
 _LOWERS = 0.1
@@ -74,20 +73,28 @@ _HANDS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 
 
 def rolled_out_tracks(
-    weights: Path | None, count: int, seed: int, processes: int = 2, cluster: str | None = None
+    weights: Path | None,
+    count: int,
+    seed: int,
+    processes: int = 2,
+    cluster: str | None = None,
+    kinds: frozenset[str] = frozenset(("sit", "open", "carry")),
 ) -> list[Track]:
     """`count` ways of the network of some weights (by default the shipped ones) to boxes, seats and doors, and with
     boxes to where they are put, in fresh surroundings, of no held-out furniture, until it uses them or stalls; a few
-    fewer where the planner finds no way. processes, cluster: which roll out, see `workers.each`."""
-    found = dict(each(partial(_way, weights, seed), range(count), processes, cluster))
+    fewer where the planner finds no way. processes, cluster: which roll out, see `workers.each`. kinds: of the episodes
+    that need them."""
+    if not kinds & {of.kind for of in _WAYS}:
+        return []
+    found = dict(each(partial(_way, weights, seed, kinds), range(count), processes, cluster))
     return [track for number in range(count) if (track := found[number]) is not None]
 
 
-def _way(weights: Path | None, seed: int, number: int) -> Track | None:
+def _way(weights: Path | None, seed: int, kinds: frozenset[str], number: int) -> Track | None:
     network, rng = load(weights), np.random.default_rng([seed, _STREAM, number])
-    drawn = rng.random()
-    makers = (_SITS, _to_seat), (_SITS + _OPENS, _to_door), (_SITS + _OPENS + _PUTS, _to_put), (1.0, _to_box)
-    shot = next(make for share, make in makers if drawn <= share)(rng)
+    ways = [of for of in _WAYS if of.kind in kinds]
+    shares = np.array([of.share for of in ways])
+    shot = ways[int(rng.choice(len(ways), p=shares / shares.sum()))].make(rng)
     if shot is None:
         return None
     try:
@@ -219,3 +226,21 @@ def _shot(
             return Shot("way", FPS, round(_SECONDS * FPS), keys=keys, goals=goals, colliders=things,
                         start=[*start.tolist(), 0.0, turned])  # fmt: skip
     return None
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way to something. kind: of the episodes that it serves. share: of all ways. make: a shot of it, None where no
+    place is free."""
+
+    kind: str
+    share: float
+    make: Callable[[np.random.Generator], Shot | None]
+
+
+_WAYS = (
+    _Way("sit", 0.3, _to_seat),
+    _Way("open", 0.2, _to_door),
+    _Way("carry", 0.25, _to_put),
+    _Way("carry", 0.25, _to_box),
+)
