@@ -197,6 +197,9 @@ class Trainer(Training):
             active = added_experts.active(data, self._taught)
             self._starts = {length: starts[active[starts]] for length, starts in self._starts.items()}
             self._learned_from = int(active.sum())
+            longest = max(settings.lengths)
+            if self._learned_from < longest or not len(self._starts[longest]):
+                raise UserError(f"The episodes show what is taught for less than {longest} frames: compose more.")
         # Data that was added since does not change what the network's numbers mean: a resumed run keeps the scaling.
         parts = (("mean", 0), ("scale", 1))
         kept = {f"{name}_{part}": pair[i] for name, pair in self.scaling.items() for part, i in parts}
@@ -230,7 +233,7 @@ class Trainer(Training):
         """First rows of the sequences of each batch."""
         length = self._length
         order = self._order(length)
-        size = max(self.settings.batch // length, 1)
+        size = max(min(self.settings.batch // length, len(order)), 1)
         return [np.sort(order[i * size : (i + 1) * size]) for i in range(len(order) // size)]
 
     def loss(self, batch: Array) -> torch.Tensor:
