@@ -27,29 +27,41 @@ from ..models.nsm import (
     gate,
     gating_input,
 )
+from ..models.nsm_kernels import NEGLIGIBLE
 from ..motion.rotations import Array
 from .nsm_data import Packed
 
 LEARNED = (*(f"{kind}{layer}" for kind in "wb" for layer in range(LAYERS)), "gating_w2", "gating_b2")
 """Tensors of a weights file with a row for each expert: these alone are learned."""
-_LEAST = 0.05
-"""Mean gate of an expert in frames of what is taught below which it takes no part, and is not copied."""
+_LEAST = 0.08
+"""Mean gate of an expert in frames of what is taught below which it takes no part, and is not copied: each copy adds
+0.8 MB."""
 _FRAMES = 20000
 """Frames, evenly taken, of which the mean gate is that of all."""
-_UNITS = 4
-"""Units that are added to each hidden layer of the gating: for labels times the sine of the phase and times the cosine,
-and for either sign."""
+_DIRECTIONS = 4
+"""Directions in the plane of sine and cosine of the phase along which labels are summed up, so that the sum hardly
+depends on the phase."""
+_UNITS = 2 * _DIRECTIONS
+"""Units that are added to each hidden layer of the gating: for either sign of each of these sums."""
 _STEEP = 2.0
 """Factor on the sum of the labels in the first of these layers, with which ELU is about straight from a sum of one."""
-_CLEAR = 5.0
-"""Logit of the new experts for each unit of what they sum up to."""
-_APART = 27.0
-"""Logit that the new experts lack where there is no label: their gates are then far below what is read. With labels
-that sum up to 2.5 to 3.5, those of the third sample that foresees the action, they make it up, and not with labels of
-0.1 in all samples, as noise has them."""
-_APART_TOWARD = 215.0
-"""The same where labels of trajectory and goal are summed up: those of all samples of the one, 13, do not make it up,
-and 15 to 21 do."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """How the new experts are chosen. clear: logit for each unit of what the added units sum up to, with which old and
+    new blend over a tenth of a second or more: where they took turns in a frame, hands jerked. apart: logit that the
+    new experts lack where there is no label, so that their gates are far below what is read."""
+
+    clear: float
+    apart: float
+
+
+_ALONE = Switch(1.15, 16.0)
+"""Half of the gates with labels that sum up to 3.5, and none with labels of 0.1 in all samples, as noise has them."""
+_TOWARD = Switch(0.39, 37.0)
+"""The same for labels of trajectory and goal: half with 19.5 of 26, and nothing where all samples of the one, 13, name
+it and none of the other."""
 
 Tensors = Mapping[str, Array]
 
@@ -63,9 +75,9 @@ class Taught:
     goal: str = ""
 
     @property
-    def apart(self) -> float:
-        """Logit that the new experts lack where nothing of it is named."""
-        return _APART_TOWARD if self.goal else _APART
+    def switch(self) -> Switch:
+        """How its experts are chosen."""
+        return _TOWARD if self.goal else _ALONE
 
     @property
     def columns(self) -> Array:
@@ -85,13 +97,13 @@ def check(known: Mapping[str, object], network: str, gating: str) -> None:
 
 
 def active(data: Packed, taught: Taught) -> Array:
-    """Which frames (N,) of the data the new experts have."""
+    """In which frames (N,) of the data the new experts are read."""
     condition = np.concatenate((data.frame[:, FRAME.trajectory_action], data.goal[:, GOAL.action]), axis=1)
     named = _STEEP * condition[:, taught.columns].sum(axis=1, dtype=np.float32)
-    amounts = np.stack((named * np.sin(data.phase), named * np.cos(data.phase)))
+    amounts = named * np.stack([np.cos(data.phase - direction) for direction in _directions()])
     # ELU adds up to x + exp(-x) - 1 over the two signs of each amount x.
     summed = (np.abs(amounts) + np.exp(-np.abs(amounts)) - 1).sum(axis=0)
-    out: Array = _CLEAR * summed > taught.apart
+    out: Array = taught.switch.clear * summed - taught.switch.apart > np.log(NEGLIGIBLE)
     return out
 
 
@@ -120,7 +132,7 @@ def joined(old: Tensors, new: Tensors, taught: Taught) -> dict[str, Array]:
     # ELU adds up to x + exp(-x) - 1 over the two signs of each amount x.
     second[own, own:] = 1.0
     chooses = np.zeros((count, _UNITS), dtype=np.float32)
-    chooses[:, 0] = _CLEAR
+    chooses[:, 0] = taught.switch.clear
     out = dict(old) | {name: np.concatenate((old[name], new[name])) for name in LEARNED}
     return out | {
         "gating_w0": np.concatenate((old["gating_w0"], first)),
@@ -130,14 +142,20 @@ def joined(old: Tensors, new: Tensors, taught: Taught) -> dict[str, Array]:
         "gating_w2": np.concatenate(
             (np.pad(old["gating_w2"], ((0, 0), (0, _UNITS))), np.concatenate((new["gating_w2"], chooses), axis=1))
         ),
-        "gating_b2": np.concatenate((old["gating_b2"], new["gating_b2"] - taught.apart)),
+        "gating_b2": np.concatenate((old["gating_b2"], new["gating_b2"] - taught.switch.apart)),
     }
 
 
 def _units(mean: Array, scale: Array, columns: Array) -> tuple[Array, Array]:
     """Weights (_UNITS, n') and biases (_UNITS,) of units for the sum of some columns of X', of normalized input."""
     weights, bias = np.zeros((_UNITS, len(mean)), dtype=np.float32), np.zeros(_UNITS, dtype=np.float32)
-    for unit, (block, sign) in enumerate((b, s) for b in (0, CONDITION_SIZE) for s in (1.0, -1.0)):
-        weights[unit, block + columns] = sign * _STEEP * scale[block + columns]
-        bias[unit] = sign * _STEEP * mean[block + columns].sum()
+    for unit, (direction, sign) in enumerate((d, s) for d in _directions() for s in (1.0, -1.0)):
+        for block, along in ((0, np.sin(direction)), (CONDITION_SIZE, np.cos(direction))):
+            weights[unit, block + columns] = sign * _STEEP * along * scale[block + columns]
+            bias[unit] += sign * _STEEP * along * mean[block + columns].sum()
     return weights, bias
+
+
+def _directions() -> Array:
+    """Angles (_DIRECTIONS,) over half a turn."""
+    return np.arange(_DIRECTIONS) * np.pi / _DIRECTIONS
