@@ -60,5 +60,5 @@ def test_the_zip_has_no_native_code(names: set[str]) -> None:
 
 
 def test_the_zip_is_small_enough_to_send(extension_zip: Path) -> None:
-    """extensions.blender.org takes at most 200 MB; mail systems about 25."""
-    assert extension_zip.stat().st_size < 25e6
+    """extensions.blender.org takes at most 200 MB; what is beyond 50 is no longer fetched while a user waits."""
+    assert extension_zip.stat().st_size < 50e6
