@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
                         "these do as it is; DIR holds composed episodes of the action")  # fmt: skip
     parser.add_argument("--toward", choices=GOAL_ACTIONS, metavar="ACTION",
                         help="of what --teach names only what is done while the goal asks for this: carry toward idle "
-                        "puts down, sit toward walk rises")  # fmt: skip
+                        "puts down")  # fmt: skip
 
 
 def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
