@@ -15,6 +15,8 @@ import numpy as np
 
 from ..baking.bake import GROUND_PARTS, SETTLING, Bake, standing
 from ..cleanup.pfnn_foot_lock import lock_feet
+from ..geometry.ground import Ground, GroundMesh
+from ..geometry.mesh import TriangleMesh
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
 from ..motion.motion import Motion
@@ -30,7 +32,7 @@ from .arrival import arrival_figures, speed_figures
 from .ground_components import ground_component_figures
 from .jumps import jump_figures
 from .mixed_ground import mixed_figures
-from .pfnn_ground import ground_figures
+from .pfnn_ground import ROUGH, ground_figures, rough
 from .pfnn_routes import route_figures
 from .takes import take_figures
 
@@ -40,6 +42,8 @@ PATH_SPEED = 1.5
 """Speed in m/s along the paths."""
 PATH_SECONDS = 30
 """Seconds on each path."""
+ROUGH_SEED = 17
+"""Seed of the rough ground under the paths."""
 WALK, RUN = 1.4, 3.0
 """Speeds in m/s that are commanded for a walk and a run."""
 
@@ -81,21 +85,51 @@ def path_errors(weights: Path, log: Log) -> Figures:
     The target moves at 1.5 m/s; the speed that the character keeps is reported beside the error.
     """
     out: Figures = {}
-    frames = int(PATH_SECONDS * FPS)
-    for name, (points, closed) in PATHS.items():
+    for name in PATHS:
         for bias in BIASES:
-            follow = PathFollow(points(), [PATH_SPEED] * frames, ["walk"] * frames, [0.0] * frames, closed=closed)
-            shot = Shot(name, FPS, frames, path=follow, bias_velocity=bias[0], bias_direction=bias[1])
-            bake = Bake(shot, weights)
-            motion = bake.motion()
-            path = bake.path
-            assert path is not None
-            error = 100 * float(path.distance(motion.root[:, :2].astype(np.float64)).mean())
-            speed = float(settled_speed(motion.root, FPS)[int(2 * FPS) :].mean())
+            error, speed = _followed(name, bias, weights)
             out[f"pfnn.path_error_cm.{name}.{_label(bias)}"] = error
             out[f"pfnn.path_speed_m_per_s.{name}.{_label(bias)}"] = speed
             log(f"path {name:6s} bias {_label(bias):5s}  error {error:5.2f} cm  speed {speed:.2f} m/s")
     return out
+
+
+def rough_path_errors(weights: Path, log: Log) -> Figures:
+    """The same at the last bias over rough ground, `pfnn.path_error_cm.rough.*`."""
+    out: Figures = {}
+    for name, (points, _) in PATHS.items():
+        ground = rough(np.array(points()), np.random.default_rng(ROUGH_SEED))
+        error, speed = _followed(name, BIASES[-1], weights, ground)
+        out[f"pfnn.path_error_cm.rough.{name}"] = error
+        out[f"pfnn.path_speed_m_per_s.rough.{name}"] = speed
+        log(f"path {name:6s} over rough ground  error {error:5.2f} cm  speed {speed:.2f} m/s")
+    return out
+
+
+def _followed(
+    name: str, bias: tuple[float, float], weights: Path, ground: TriangleMesh | None = None
+) -> tuple[float, float]:
+    """Mean distance in cm of the root from a path, and its mean speed in m/s once it walks."""
+    bake = Bake(path_shot(name, bias, ground), weights)
+    motion = bake.motion()
+    path = bake.path
+    assert path is not None
+    error = 100 * float(path.distance(motion.root[:, :2].astype(np.float64)).mean())
+    return error, float(settled_speed(motion.root, FPS)[int(2 * FPS) :].mean())
+
+
+def path_shot(name: str, bias: tuple[float, float] = BIASES[-1], ground: TriangleMesh | None = None) -> Shot:
+    """A walk along one of PATHS, on a mesh or on the floor."""
+    frames = int(PATH_SECONDS * FPS)
+    points, closed = PATHS[name]
+    places = points()
+    meshes = []
+    if ground is not None:
+        under = Ground.of([ground]).height(np.array(places)[:, :2], np.full(len(places), ROUGH))
+        places = [[x, y, z] for (x, y, _), z in zip(places, under.tolist(), strict=True)]
+        meshes = [GroundMesh("rough", ground.vertices.tolist(), ground.triangles.tolist())]
+    follow = PathFollow(places, [PATH_SPEED] * frames, ["walk"] * frames, [0.0] * frames, closed=closed)
+    return Shot(name, FPS, frames, path=follow, ground=meshes, bias_velocity=bias[0], bias_direction=bias[1])
 
 
 def _velocity_motion(
@@ -277,6 +311,7 @@ def _standing_head_height(network: PFNN) -> float:
 
 TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
     "path": lambda weights, log, _: path_errors(weights, log),
+    "rough": lambda weights, log, _: rough_path_errors(weights, log),
     "response": lambda weights, log, _: response(weights, log),
     "slide": lambda weights, log, _: slides(weights, log),
     "drift": lambda weights, log, _: drift(weights, log),

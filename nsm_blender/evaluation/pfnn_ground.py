@@ -111,18 +111,29 @@ def ramp(rng: np.random.Generator) -> Course:
 
 
 def noise(rng: np.random.Generator) -> Course:
-    """A field of smooth noise, of which no wave is shorter than 1 m, level at both ends."""
+    """A field of smooth noise, level at both ends."""
     x, y = np.arange(0.0, 8.0 + _GRID / 2, _GRID), np.arange(-_WIDTH / 2, _WIDTH / 2 + _GRID / 2, _GRID)
+    return Course([_field(x, y, rng, np.clip(np.minimum(x, x[-1] - x), 0, 1))], float(x[-1]), np.zeros((0, 2)))
+
+
+def rough(points: Array, rng: np.random.Generator) -> TriangleMesh:
+    """A field of smooth noise under a path through points (N, 2 or 3), and some meters around it."""
+    low, high = points[:, :2].min(axis=0) - BEYOND, points[:, :2].max(axis=0) + BEYOND
+    x, y = (np.arange(a, b + _GRID, _GRID) for a, b in zip(low, high, strict=True))
+    return _field(x, y, rng, np.ones(len(x)))
+
+
+def _field(x: Array, y: Array, rng: np.random.Generator, share: Array) -> TriangleMesh:
+    """Smooth noise over a grid, of which no wave is shorter than 1 m, times a share (N,) of its height along x (N,)."""
     z = np.zeros((len(y), len(x)))
     for _ in range(12):
         wave, way, start = 2 * math.pi / rng.uniform(1.0, 4.0), rng.uniform(0, 2 * math.pi), rng.uniform(0, 2 * math.pi)
         z += np.sin(wave * (math.cos(way) * x + math.sin(way) * y[:, None]) + start)
-    z = ROUGH * (z - z.min()) / np.ptp(z) * np.clip(np.minimum(x, x[-1] - x), 0, 1)
+    z = ROUGH * (z - z.min()) / np.ptp(z) * share
     corners = np.stack((*np.broadcast_arrays(x, y[:, None]), z), axis=-1).reshape(-1, 3)
     first = (np.arange(len(y) - 1)[:, None] * len(x) + np.arange(len(x) - 1)).ravel()
     halves = np.array([[0, 1, len(x)], [1, len(x) + 1, len(x)]])
-    mesh = TriangleMesh(corners, (first[:, None, None] + halves).reshape(-1, 3))
-    return Course([mesh], float(x[-1]), np.zeros((0, 2)))
+    return TriangleMesh(corners, (first[:, None, None] + halves).reshape(-1, 3))
 
 
 def gap(rng: np.random.Generator) -> Course:

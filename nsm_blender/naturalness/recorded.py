@@ -190,6 +190,11 @@ def _kind(entry: LibraryEntry) -> str:
     return "run" if "run" in tags and "walk" not in tags else "plain"
 
 
+def everyday_walks(data: Path) -> list[LibraryEntry]:
+    """The clips of a data folder that show everyday locomotion, walks among it."""
+    return [entry for entry in load_library(data) if _kind(entry) == "plain" and "walk" in entry.tags]
+
+
 _TAKEN = {
     "plain": (*_LOCOMOTION, "crouch", "whole"),
     "run": ("jog",),

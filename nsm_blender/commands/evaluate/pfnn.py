@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from ... import evaluate
-from ...evaluation.pfnn import COMPONENTS, TABLES
+from ...baking.bake import Bake
+from ...evaluation.pfnn import COMPONENTS, PATHS, TABLES, path_shot
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
 from .. import add_processes
@@ -25,15 +27,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="some of the components, by default all",
     )
+    parser.add_argument("--recordings", type=Path, metavar="DIR",
+                        help="measure how near the poses of walks are to those recorded in a data folder, beside those "
+                        "of its held-out performers, and of the tables only those of --tables")  # fmt: skip
     add_processes(parser, "measure the components")
 
 
 def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures, and what they were measured on. Raises UserError."""
     weights = args.weights or weights_folder() / "pfnn.safetensors"
-    figures = evaluate(
-        "pfnn", args.tables, weights=weights, components=args.components, processes=args.processes, log=print
-    )
+    figures: Figures = {}
+    if args.recordings is None or args.tables:
+        figures |= evaluate(
+            "pfnn", args.tables, weights=weights, components=args.components, processes=args.processes, log=print
+        )
+    if args.recordings is not None:
+        from ...evaluation.nearest_pose import nearest_figures
+        from ...training.cards import test_subjects
+
+        made = [Bake(path_shot(name), weights).motion() for name in PATHS]
+        figures |= nearest_figures(made, args.recordings, test_subjects(args.recordings, None), print)
     if args.card:
-        into_card(card_path(weights), figures, replace=args.tables is None)
+        into_card(card_path(weights), figures, replace=args.tables is None and args.recordings is None)
     return figures, {"weights": file_hash(weights)}
