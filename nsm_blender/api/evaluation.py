@@ -39,6 +39,8 @@ def evaluate(
     ablations: Path | str | None = None,
     cases: tuple[int, int, int] = COMPONENT_CASES,
     components: Collection[str] | None = None,
+    recordings: Path | str | None = None,
+    held_out: Collection[str] = (),
     keep: Keep | None = None,
     log: Log = silent,
 ) -> Figures:
@@ -52,8 +54,10 @@ def evaluate(
     started anew. cluster: of the nsm, the address of a Dask scheduler whose workers measure instead, and find files at
     the same paths. ablations: of the nsm, a folder of networks that were trained alike. cases: sits, carries and room
     tasks of the NSM's table "components", which is measured only where it is asked for, as the PFNN's is. components:
-    some of the rows of these tables, None: all. keep: is given the figures so far as they grow. log: is told each step.
-    All tables of a system take minutes. Raises UserError for a table that there is not, and WeightsError.
+    some of the rows of these tables, None: all. recordings: of the pfnn, a data folder to whose walks the network's are
+    compared, and held_out: performers whose walks are compared so, too; of the tables then only those that are named.
+    keep: is given the figures so far as they grow. log: is told each step. All tables of a system take minutes. Raises
+    UserError for a table that there is not, and WeightsError.
     """
     if tables is not None and system not in ("nsm", "pfnn", "naturalness", "bodies"):
         raise UserError(f"The tables of '{system}' come together; leave them out.")
@@ -61,6 +65,8 @@ def evaluate(
         raise UserError(f"'{system}' is measured with the shipped weights; leave the weights out.")
     if ablations is not None and system != "nsm":
         raise UserError("Ablations are of the nsm.")
+    if recordings is not None and system != "pfnn":
+        raise UserError("Only the pfnn is compared with recordings.")
     if cluster is not None and system != "nsm":
         raise UserError("Only the nsm is measured on a cluster.")
     if count < 1 or processes < 1:
@@ -77,9 +83,11 @@ def evaluate(
             from ..evaluation import pfnn
 
             known = (*pfnn.TABLES, pfnn.COMPONENTS)
-            chosen = _some_of(known, tables, "table of the PFNN's") if tables else list(pfnn.TABLES)
+            alone = recordings is not None and not tables
+            chosen = [] if alone else _some_of(known, tables or list(pfnn.TABLES), "table of the PFNN's")
             parts = _some_of(GROUND_PARTS, components, "component")
-            return pfnn.evaluate(path, log, tables=chosen, components=parts, processes=processes)
+            found = pfnn.evaluate(path, log, tables=chosen, components=parts, processes=processes)
+            return found | ({} if recordings is None else pfnn.near(path, Path(recordings), held_out, log))
         case "manifold":
             from ..evaluation import manifold
 

@@ -12,11 +12,12 @@ from ..errors import UserError
 from ..models.pfnn import FPS
 from ..motion.clip_file import load_clip
 from ..motion.motion import Motion
+from ..motion.root import root_track
 from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
 from ..naturalness.metrics import settled_speed
 from ..naturalness.recorded import everyday_walks
 from ..rollout.nsm_features import points_to_root
-from ..training.episodes.track import from_clip
 
 WALKING = (0.9, 1.8)
 """Speeds in m/s of the root between which people walk, as they and the network are compared."""
@@ -29,13 +30,14 @@ Figures = dict[str, float]
 Log = Callable[[str], None]
 
 
-def walking_poses(positions: Array, root: Array) -> Array:
-    """(N, J, 3) joints in the frames of the roots (T, 4), where these walk, of motions of joints at (T, J, 3)."""
-    if len(root) < FPS:
+def walking_poses(positions: Array) -> Array:
+    """(N, J, 3) joints in the frames of the roots, where these walk, of motions of joints at (T, J, 3) at 60 fps."""
+    if len(positions) < FPS:
         return np.zeros((0, *positions.shape[1:]))
+    root = root_track(positions.astype(float), FPS)
     speed = settled_speed(root, FPS)
     walks = np.flatnonzero((speed > WALKING[0]) & (speed < WALKING[1]))[::_EVERY]
-    return points_to_root(positions[walks].astype(float), root[walks].astype(float))
+    return points_to_root(positions[walks].astype(float), root[walks])
 
 
 def nearest(poses: Array, known: Array) -> Array:
@@ -55,12 +57,13 @@ def nearest_figures(made: Sequence[Motion], data: Path, held_out: Collection[str
     folder has no walks of either."""
     groups: dict[bool, list[Array]] = {True: [], False: []}
     for entry in everyday_walks(data):
-        track = from_clip(load_clip(entry.path))
-        groups[entry.subject in held_out].append(walking_poses(track.positions(), track.root()))
+        places, rotations = load_clip(entry.path).resampled(FPS).world()
+        alike = MODEL_SKELETON.positions(places[:, 0], rotations)
+        groups[entry.subject in held_out].append(walking_poses(alike))
     if not all(groups.values()):
-        raise UserError(f"{data}: performers who walk are needed both to compare with and held out (split.json).")
+        raise UserError(f"{data}: walks are needed both to compare with and of held-out performers (split.json).")
     known = np.concatenate(groups[False])
-    walked = [walking_poses(one.positions, one.root) for one in made]
+    walked = [walking_poses(one.positions) for one in made]
     out = {
         f"pfnn.nearest_pose_cm.{name}.median": 100 * float(np.median(nearest(np.concatenate(poses), known)))
         for name, poses in (("walk", walked), ("recorded", groups[True]))

@@ -32,6 +32,7 @@ from .arrival import arrival_figures, speed_figures
 from .ground_components import ground_component_figures
 from .jumps import jump_figures
 from .mixed_ground import mixed_figures
+from .nearest_pose import nearest_figures
 from .pfnn_ground import ROUGH, ground_figures, rough
 from .pfnn_routes import route_figures
 from .takes import take_figures
@@ -329,6 +330,12 @@ COMPONENTS = "components"
 """The table that is measured only where it is asked for, on development courses."""
 
 
+def near(weights: Path | None, recordings: Path, held_out: Collection[str], log: Log = print) -> Figures:
+    """How near the poses of the walks along PATHS are to recorded ones, see `nearest_pose`. Raises UserError."""
+    path = weights or weights_folder() / "pfnn.safetensors"
+    return nearest_figures([Bake(path_shot(name), path).motion() for name in PATHS], recordings, held_out, log)
+
+
 def evaluate(
     weights: Path | None = None,
     log: Log = print,
@@ -341,7 +348,7 @@ def evaluate(
     ground that are left out in the table of that name. processes: that measure it at the same time."""
     path = weights or weights_folder() / "pfnn.safetensors"
     out: Figures = {}
-    for table in tables or TABLES:
+    for table in TABLES if tables is None else tables:
         if table == COMPONENTS:
             out |= ground_component_figures(path, log, quick, list(components), processes)
         else:

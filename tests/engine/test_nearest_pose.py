@@ -24,12 +24,11 @@ from .synthetic import perform
 def test_poses_are_compared_wherever_they_walk_and_however_they_look() -> None:
     track = from_clip(perform(1.2, 5.0).clip)
     moved = track.moved(1.1, np.zeros(2), np.array([3.0, -2.0]))
-    here, there = (walking_poses(one.positions(), one.root()) for one in (track, moved))
+    here, there = (walking_poses(one.positions()) for one in (track, moved))
     assert len(here) > 20 and nearest(there, here).max() < 1e-3
     aside = here + np.array([0.05, 0.0, 0.0])
     assert (nearest(aside, here) <= 0.05 + 1e-6).all() and nearest(aside, here).min() > 0
-    still = from_clip(perform(0.0, 3.0).clip)
-    assert not len(walking_poses(still.positions(), still.root()))
+    assert not len(walking_poses(from_clip(perform(0.0, 3.0).clip).positions()))
 
 
 def test_walks_are_compared_with_recordings_by_one_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +40,7 @@ def test_walks_are_compared_with_recordings_by_one_command(tmp_path: Path, capsy
     out = tmp_path / "figures.json"
     command = ["evaluate", "pfnn", "--recordings", str(tmp_path), "--json", str(out)]
     assert main(command) == 1
-    assert "held out (split.json)" in capsys.readouterr().err
+    assert "held-out performers (split.json)" in capsys.readouterr().err
     (tmp_path / "split.json").write_text(json.dumps({"test": ["ben"], "train": ["anna"]}))
     assert main(command) == 0
     found = json.loads(out.read_text())

@@ -7,8 +7,7 @@ import argparse
 from pathlib import Path
 
 from ... import evaluate
-from ...baking.bake import Bake
-from ...evaluation.pfnn import COMPONENTS, PATHS, TABLES, path_shot
+from ...evaluation.pfnn import COMPONENTS, TABLES
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
 from .. import add_processes
@@ -36,17 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures, and what they were measured on. Raises UserError."""
     weights = args.weights or weights_folder() / "pfnn.safetensors"
-    figures: Figures = {}
-    if args.recordings is None or args.tables:
-        figures |= evaluate(
-            "pfnn", args.tables, weights=weights, components=args.components, processes=args.processes, log=print
-        )
+    held_out: list[str] = []
     if args.recordings is not None:
-        from ...evaluation.nearest_pose import nearest_figures
         from ...training.cards import test_subjects
 
-        made = [Bake(path_shot(name), weights).motion() for name in PATHS]
-        figures |= nearest_figures(made, args.recordings, test_subjects(args.recordings, None), print)
+        held_out = test_subjects(args.recordings, None)
+    figures = evaluate(
+        "pfnn",
+        args.tables,
+        weights=weights,
+        components=args.components,
+        processes=args.processes,
+        recordings=args.recordings,
+        held_out=held_out,
+        log=print,
+    )
     if args.card:
         into_card(card_path(weights), figures, replace=args.tables is None and args.recordings is None)
     return figures, {"weights": file_hash(weights)}
