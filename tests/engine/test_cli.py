@@ -56,7 +56,7 @@ OWN_OPTIONS = {
         "--cluster",
         "--picture",
     },
-    "pfnn": {"--weights", "--card", "--tables", "--components", "--processes"},
+    "pfnn": {"--weights", "--card", "--tables", "--components", "--recordings", "--processes"},
     "manifold": {"--weights", "--card", "--data", "--test-subjects", "--compare", "--filters"},
     "errands": set(),
     "rigs": {"--sheets", "--rig", "--bodies"},
