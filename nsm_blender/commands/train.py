@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{given[0]} belongs to nsm; leave it out.")
     if args.system not in ("nsm", "pfnn") and (given := train_nsm.start_command(args)):
         raise UserError(f"{given[0]} belongs to nsm and pfnn; leave it out.")
+    if args.kept and args.start is None:
+        raise UserError("--kept is the share of the weights of --from; name these too.")
     if args.epochs is not None and not sum(args.epochs):
         raise UserError("--epochs 0 trains nothing; give at least 1.")
     _check_places(args)
@@ -180,6 +182,9 @@ def _train_pfnn(args: argparse.Namespace) -> None:
     settings = pfnn.Settings(hidden=args.hidden, epochs=args.epochs[0], seed=args.seed)
     if args.rate is not None:
         settings.learning_rate = args.rate
+    if args.lengths is not None:
+        settings.lengths = args.lengths
+    settings.kept = args.kept or 0.0
     earlier = None if args.start is None else read_tensors(args.start)
     folder = args.run or Path("runs") / args.out.stem
     ground = None

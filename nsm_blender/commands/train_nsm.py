@@ -47,9 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--encoders", nargs=len(ENCODERS), type=count, metavar="N",
                         help=f"units of the encoders of {', '.join(ENCODERS)} (default 256 64 128 256)")  # fmt: skip
     parser.add_argument("--batch", type=count, metavar="N", help="frames in a step (default 1024)")
-    parser.add_argument("--lengths", nargs="+", type=count, metavar="N",
-                        help="frames of the sequences in which the network goes on from its own output, over equal "
-                        "parts of the run (default 1 8 16 32)")  # fmt: skip
     parser.add_argument("--gradient", type=count, metavar="N",
                         help="frames after which gradients are cut (default 8)")  # fmt: skip
     parser.add_argument("--compile", action="store_true", help="let torch compile the network, where it can")
@@ -60,9 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
                         help="trainings, each of which composes its part of the episodes and goes on from the weights "
                         "before, whose ways --rollouts then takes: so the network learns from its own failures "
                         "(default 1)")  # fmt: skip
-    parser.add_argument("--kept", type=share, metavar="SHARE",
-                        help="share of the weights of --from in those that are written, 0 to 1 (default 0): the mean "
-                        "of the two, weighted so, is more precise than either")  # fmt: skip
     parser.add_argument("--teach", choices=ACTIONS, metavar="ACTION",
                         help="learn an action with experts that are added to those of --from, and leave whatever else "
                         "these do as it is; DIR holds composed episodes of the action")  # fmt: skip
@@ -72,17 +66,23 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
 
 
 def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """What a training of the NSM or the PFNN goes on from."""
+    """What a training of the NSM or the PFNN goes on from, and how it does."""
     parser.add_argument("--rate", type=positive, metavar="R", help="the highest learning rate (default 0.001)")
     parser.add_argument("--from", dest="start", type=Path, metavar="FILE",
                         help="go on from these weights, of the same sizes, in place of random ones")  # fmt: skip
+    parser.add_argument("--kept", type=share, metavar="SHARE",
+                        help="share of the weights of --from in those that are written, 0 to 1 (default 0): the mean "
+                        "of the two, weighted so, is more precise than either")  # fmt: skip
+    parser.add_argument("--lengths", nargs="+", type=count, metavar="N",
+                        help="frames of the sequences in which the network goes on from its own output, over equal "
+                        "parts of the run (default: nsm 1 8 16 32, pfnn 1)")  # fmt: skip
 
 
 def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_arguments` that were given."""
     out: list[str] = []
-    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle", "kept",
-                 "teach", "toward"):  # fmt: skip
+    for name in ("network", "without", "gating", "encoders", "batch", "gradient", "first_cycle", "teach",
+                 "toward"):  # fmt: skip
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
@@ -90,9 +90,11 @@ def network_command(args: argparse.Namespace) -> list[str]:
 
 
 def start_command(args: argparse.Namespace) -> list[str]:
-    """The arguments that were given for a training to go on from earlier weights, of the NSM or the PFNN."""
+    """The arguments of `add_start` that were given."""
     out = [] if args.rate is None else ["--rate", str(args.rate)]
-    return out if args.start is None else [*out, "--from", f"weights/{args.start.name}"]
+    out += [] if args.start is None else ["--from", f"weights/{args.start.name}"]
+    out += [] if args.kept is None else ["--kept", str(args.kept)]
+    return out if args.lengths is None else [*out, "--lengths", *map(str, args.lengths)]
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,6 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     from ..training import distributed
 
     run: Path = args.run or Path("runs") / args.out.stem
-    if args.kept and args.start is None:
-        raise UserError("--kept is the share of the weights of --from; name these too.")
     if args.teach and (args.start is None or args.kept):
         raise UserError("--teach adds to the weights of --from and keeps these whole: name them, and leave --kept out.")
     if args.toward and not args.teach:

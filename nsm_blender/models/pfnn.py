@@ -131,6 +131,24 @@ def forward(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any]
     return h
 
 
+def forward_each(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any], Any] | None = None) -> Any:
+    """`forward` of samples that each have a phase of their own.
+
+    x: (N, n). phase: (N,) radians. Returns (N, m). Layers are linear in the weights, so that the control points' own
+    outputs are blended in place of the weights: four products for one, but no weights of each sample.
+    """
+    xp = array_api_compat.array_namespace(x)
+    c = catmull_rom(phase)  # (N, 4)
+    h = x
+    for layer in range(LAYERS):
+        h = h if drop is None else drop(h)
+        each = xp.stack([h @ xp.matrix_transpose(weights[f"w{layer}"][k]) for k in range(CONTROL_POINTS)], axis=-1)
+        h = xp.sum(each * c[:, None, :], axis=-1) + c @ weights[f"b{layer}"]
+        if layer < LAYERS - 1:
+            h = elu(h)
+    return h
+
+
 def shapes(layout: Layout) -> dict[str, tuple[int | str, ...]]:
     """Tensors of a weights file whose inputs are `layout`: control points, normalization, mean joint rotations."""
     return {

@@ -13,6 +13,7 @@ from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
+from .bends import bends, braked
 from .flights import TreadPacing, flights_along
 from .path import GroundPath
 from .path_search import LEAD, Route, lengths
@@ -64,8 +65,8 @@ UNEVEN = 0.6
 quarters of their level speed."""
 _SLOPE = 0.8
 """Meters of a way over which its slope is measured, some treads of stairs."""
-_STEP, _BEND = 0.05, 0.25
-"""Meters between the points of the profile, and before and behind a point over which a bend is measured."""
+_STEP = 0.05
+"""Meters between the points of the profile."""
 _STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
 _ONE_HOT = np.eye(len(GAITS))
 _DT = SAMPLE_FRAMES / FPS
@@ -286,10 +287,7 @@ class Walker:
 
     def _profile(self, top: float, room: Array) -> Array:
         """Speed in m/s at each of the arc lengths."""
-        span = np.minimum(_BEND, 0.5 * self.path.length)
-        turn = self.path.heading(self._s + span) - self.path.heading(self._s - span)
-        bend = np.abs((turn + math.pi) % (2 * math.pi) - math.pi) / (2 * span)
-        speed = np.minimum(top, self._pace.turning / np.maximum(bend, 1e-3))
+        speed = np.minimum(top, self._pace.turning / np.maximum(bends(self.path, self._s), 1e-3))
         narrow = np.clip(room / ROOM, 0, 1)
         speed = np.minimum(speed, np.maximum(STROLL + (top - STROLL) * narrow, min(top, STROLL)))
         speed = np.where(self._crouch, np.minimum(speed, PACES["crouch"].speed), speed)
@@ -303,6 +301,4 @@ class Walker:
         left = np.maximum(self.path.length - self._s, 0)
         brake = BRAKING[self._gait]
         speed = np.minimum(speed, np.sqrt(2 * np.where(left < LAST, BRAKING["walk"], brake) * left))
-        for i in range(len(speed) - 2, -1, -1):
-            speed[i] = min(speed[i], math.sqrt(speed[i + 1] ** 2 + 2 * brake * _STEP))
-        return speed
+        return braked(speed, _STEP, brake)

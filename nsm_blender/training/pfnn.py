@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import numpy as np
 import torch
 
 from ..errors import UserError
-from ..models.pfnn import CONTROL_POINTS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward
+from ..models.pfnn import CONTROL_POINTS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward, forward_each
 from ..motion.rotations import Array
 from .loop import Training, cosine
+from .pfnn_commands import SPAN, command
 from .pfnn_data import DataSet, Features, balance
 from .terrain.data import HEIGHTS_IN, HEIGHTS_OUT, GroundSet
 
@@ -23,6 +24,11 @@ BLOCKS = 16
 """Phase blocks in a batch."""
 BLOCK_SIZE = 64
 """Samples in a phase block: their phases are nearly equal, so that they share one set of blended weights."""
+SEQUENCES = 128
+"""Sequences in a batch."""
+_POSE_IN = slice(INPUT.joint_position.start, INPUT.joint_velocity.stop)
+_POSE_OUT = slice(OUTPUT.joint_position.start, OUTPUT.joint_velocity.stop)
+"""The pose that goes in, and the one that comes out and goes into the next frame."""
 
 
 @dataclass
@@ -34,12 +40,26 @@ class Settings:
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-5
     keep: float = 0.7
-    """Dropout's retention probability."""
+    """Dropout's retention probability, for frames on their own: in sequences the network's own errors do the same."""
     l1: float = 0.01
     """Factor gamma of eq. 8 on the mean absolute weight."""
     noise: float = 0.0
     """Standard deviation of noise on the normalized joint inputs: the rollout's own errors, rehearsed."""
+    lengths: list[int] = field(default_factory=lambda: [1])
+    """Frames of sequences in which the network goes on from its own pose, over equal parts of the run; 1: each frame
+    from the recorded one, as in the paper."""
+    kept: float = 0.0
+    """Share of the weights that were begun with in those that are written: the mean of networks from one start is
+    better than each (Wortsman et al. 2022)."""
     seed: int = 1
+
+
+def sequence_starts(x: Array, y: Array, length: int) -> Array:
+    """Frames (S,) from which on `length` frames follow each other in a clip, of features x (N, n) and y (N, m): the
+    pose that comes out of each goes into the next."""
+    follows = (x[1:, INPUT.joint_position] == y[:-1, OUTPUT.joint_position]).all(axis=1)
+    count = np.concatenate(([0], np.cumsum(follows)))
+    return np.flatnonzero(count[length - 1 :] - count[: max(len(count) - length + 1, 0)] == length - 1)
 
 
 def phase_blocks(phase: Array, weights: Array, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
@@ -88,12 +108,28 @@ class Trainer(Training):
         initial = _initial(settings, data.train.x.shape[1])
         if earlier is not None:
             _begin_with(initial, earlier)
+        self._begun = {name: value.numpy().copy() for name, value in initial.items()}
+        base = self._base
+        self._starts = {n: sequence_starts(base.x, base.y, n) for n in set(settings.lengths) if n > 1}
+        if not all(len(starts) for starts in self._starts.values()):
+            raise UserError(f"No clip has {max(settings.lengths)} frames to train on; give shorter sequences.")
         super().__init__(folder, initial, asdict(settings), settings.seed, device, resume)
 
     @property
     def epochs(self) -> int:
         """Number of epochs of the whole run."""
         return self.settings.epochs
+
+    @property
+    def length(self) -> int:
+        """Frames of the sequences of the present epoch."""
+        lengths = self.settings.lengths
+        return lengths[min(self.epoch * len(lengths) // self.settings.epochs, len(lengths) - 1)]
+
+    @property
+    def _base(self) -> Features:
+        """The features as they were recorded."""
+        return self.data.train
 
     def new_optimizer(self) -> torch.optim.Optimizer:
         """Adam (5.3)."""
@@ -104,12 +140,27 @@ class Trainer(Training):
         s = self.settings
         return cosine(s.learning_rate, s.final_learning_rate, progress / s.epochs)
 
+    def begin_epoch(self) -> None:
+        """Draw what is commanded."""
+        d = self.data
+        x = d.train.x.copy()
+        command(x, d.train.asked, self.rng)
+        self._x = torch.from_numpy((x - d.x_mean) / d.x_scale).float().to(self.device)
+
     def batches(self) -> Sequence[tuple[Array, Array]]:
-        """Phase blocks, see `phase_blocks`."""
-        return list(phase_blocks(self.data.train.phase, self._shares, self.rng))
+        """Phase blocks, see `phase_blocks`; or the first frames (SEQUENCES,) of sequences and their phases."""
+        phase, length = self.data.train.phase, self.length
+        if length == 1:
+            return list(phase_blocks(phase, self._shares, self.rng))
+        starts = self._starts[length]
+        share = self._shares[starts] / self._shares[starts].sum()
+        count = max(len(starts) // (length * SEQUENCES), 1)
+        return [(first, phase[first]) for first in self.rng.choice(starts, (count, SEQUENCES), p=share)]
 
     def loss(self, batch: tuple[Array, Array]) -> torch.Tensor:
-        """Mean squared error of a batch of phase blocks, with dropout (5.3)."""
+        """Mean squared error of a batch of phase blocks, with dropout (5.3), or of sequences."""
+        if self.length > 1:
+            return self._rolled_out(batch[0])
         s = self.settings
         index = torch.from_numpy(batch[0]).to(self.device)
         x, y = self._x[index], self._y[index]
@@ -120,6 +171,30 @@ class Trainer(Training):
         with torch.autocast(self.device, dtype=torch.bfloat16):
             out = forward(self.parameters, x, phase, lambda h: torch.nn.functional.dropout(h, 1 - s.keep))
         return ((out.float() - y) ** 2).mean()
+
+    def _rolled_out(self, first: Array) -> torch.Tensor:
+        """Mean squared error of sequences that begin at `first` (S,): each frame goes on from the pose before."""
+        d, total, x = self.data, torch.zeros((), device=self.device), None
+        for frame in range(self.length):
+            index = torch.from_numpy(first + frame).to(self.device)
+            recorded = self._x[index]
+            x = (
+                recorded
+                if x is None
+                else torch.cat((recorded[:, : _POSE_IN.start], x, recorded[:, _POSE_IN.stop :]), 1)
+            )
+            phase = torch.from_numpy(d.train.phase[first + frame]).float().to(self.device)
+            out = forward_each(self.parameters, x, phase)
+            total = total + ((out - self._y[index]) ** 2).mean()
+            x = self._going_in(out[:, _POSE_OUT], first + frame)
+        return total / self.length
+
+    def _going_in(self, pose: torch.Tensor, frames: Array) -> torch.Tensor:
+        """Poses (S, p) that came out at `frames` (S,) as they go into the next."""
+        d = self.data
+        scale = torch.from_numpy(d.y_scale[_POSE_OUT] / d.x_scale[_POSE_IN]).float().to(self.device)
+        shift = torch.from_numpy((d.y_mean[_POSE_OUT] - d.x_mean[_POSE_IN]) / d.x_scale[_POSE_IN]).float()
+        return pose * scale + shift.to(self.device)
 
     def figures(self) -> dict[str, float]:
         """The error on held-out frames."""
@@ -139,7 +214,9 @@ class Trainer(Training):
 
     def export(self) -> dict[str, Array]:
         """All tensors of the weights file, float32."""
-        out = {name: value.detach().cpu().numpy().copy() for name, value in self.parameters.items()}
+        kept = self.settings.kept
+        own = {name: value.detach().cpu().numpy() for name, value in self.parameters.items()}
+        out = {name: (1 - kept) * value + kept * self._begun[name] for name, value in own.items()}
         d = self.data
         # Features that never vary (terrain on flat ground) teach nothing; their weights are only noise.
         out["w0"][:, :, d.train.x.std(0) == 0] = 0
@@ -167,13 +244,19 @@ class GroundTrainer(Trainer):
     ) -> None:
         """As `Trainer`."""
         self.grounds = data.grounds
+        self._datum = np.zeros(len(data.grounds.base.x), dtype=np.float32)
         super().__init__(data.data, settings, folder, device, resume, earlier)
 
+    @property
+    def _base(self) -> Features:
+        return self.grounds.base
+
     def begin_epoch(self) -> None:
-        """Draw the grounds."""
+        """Draw the grounds; the trajectory is the one that they were fitted to."""
         d, base = self.data, self.grounds.base
-        number = self.rng.integers(0, self.grounds.heights.shape[1], len(base.x))
-        heights, datum = self.grounds.chosen(number)
+        number = self.rng.integers(0, self.grounds.heights.shape[1], len(base.x) // SPAN + 1)
+        heights, datum = self.grounds.chosen(np.repeat(number, SPAN)[: len(base.x)])
+        self._datum = datum
 
         def normalized(values: Array, features: Any, mean: Array, scale: Array) -> torch.Tensor:
             return torch.from_numpy((values - mean[features]) / scale[features]).float().to(self.device)
@@ -182,6 +265,14 @@ class GroundTrainer(Trainer):
         self._x[:, INPUT.terrain_height] = normalized(heights, INPUT.terrain_height, d.x_mean, d.x_scale)
         self._x[:, HEIGHTS_IN] = normalized(above[0], HEIGHTS_IN, d.x_mean, d.x_scale)
         self._y[:, HEIGHTS_OUT] = normalized(above[1], HEIGHTS_OUT, d.y_mean, d.y_scale)
+
+    def _going_in(self, pose: torch.Tensor, frames: Array) -> torch.Tensor:
+        """As of a `Trainer`, above the root's height on the next frame's ground."""
+        pose = super()._going_in(pose, frames)
+        rise = (self._datum[frames] - self._datum[frames + 1])[:, None] / self.data.x_scale[HEIGHTS_IN]
+        out = pose.clone()
+        out[:, HEIGHTS_IN - _POSE_IN.start] += torch.from_numpy(rise).float().to(self.device)
+        return out
 
 
 def _initial(settings: Settings, inputs: int) -> dict[str, torch.Tensor]:

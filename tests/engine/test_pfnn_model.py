@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from nsm_blender.errors import WeightsError
-from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, catmull_rom, forward
+from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, catmull_rom, forward, forward_each
 from nsm_blender.models.pfnn_kernels import PFNN, Mode
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
@@ -267,3 +267,10 @@ def test_weights_that_do_not_fit_are_refused(
     save_file(full, path)
     with pytest.raises(WeightsError, match=sentence):
         PFNN.load(path)
+
+
+def test_samples_with_phases_of_their_own_go_through_the_same_network() -> None:
+    tensors = network()
+    x, phase = inputs(tensors, len(PHASES)), PHASES.astype(np.float32)
+    together = forward(tensors, x[:, None], phase)[:, 0]
+    np.testing.assert_allclose(forward_each(tensors, x, phase), together, rtol=1e-4, atol=1e-4)

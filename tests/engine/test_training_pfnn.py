@@ -10,18 +10,30 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import UserError
-from nsm_blender.models.pfnn import CHARACTER_INPUT, INPUT, JOINTS, OUTPUT, forward
+from nsm_blender.models.pfnn import CHARACTER_INPUT, CURRENT, INPUT, JOINTS, OUTPUT, SAMPLES, forward
 from nsm_blender.models.pfnn_kernels import PFNN
 from nsm_blender.models.weights import read_tensors
+from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.rotations import Array
-from nsm_blender.training.pfnn_data import KINDS, DataSet, Features, normalizing
+from nsm_blender.training.pfnn_commands import WAYS
+from nsm_blender.training.pfnn_data import KINDS, DataSet, Features, extract, normalizing, prepare
 from nsm_blender.training.terrain.data import GroundFeatures, GroundSet, lay_ground
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 
 from nsm_blender.training.cards import save_weights  # noqa: E402
 from nsm_blender.training.loop import Training  # noqa: E402
-from nsm_blender.training.pfnn import BLOCK_SIZE, BLOCKS, GroundTrainer, Settings, Trainer, phase_blocks  # noqa: E402
+from nsm_blender.training.pfnn import (  # noqa: E402
+    BLOCK_SIZE,
+    BLOCKS,
+    GroundTrainer,
+    Settings,
+    Trainer,
+    phase_blocks,
+    sequence_starts,
+)
+
+from .synthetic import perform  # noqa: E402
 
 TAU = 2 * np.pi
 SETTINGS = Settings(hidden=16, epochs=4, learning_rate=3e-3, noise=0.2, seed=3)
@@ -38,10 +50,18 @@ def features(count: int, seed: int) -> Features:
     phase = rng.uniform(0, TAU, count)
     x = rng.standard_normal((count, INPUT.size)).astype(np.float32)
     x[:, INPUT.terrain_height] = 0
+    # What is commanded is what is done.
+    ways = x[:, INPUT.trajectory_direction].reshape(count, -1, 2)
+    ways /= np.linalg.norm(ways, axis=-1, keepdims=True)
+    x[:, INPUT.trajectory_direction] = ways.reshape(count, -1)
+    x[:, INPUT.gait] = np.tile(x[:, INPUT.gait][:, : len(GAITS)], SAMPLES)
     mix = np.random.default_rng(99).standard_normal((INPUT.size, OUTPUT.size)) / np.sqrt(INPUT.size)
     y = (x @ mix * 0.3 + np.cos(phase)[:, None]).astype(np.float32)
     rotations = np.tile(np.array([1, 0, 0, 0], np.float32), (count, JOINTS, 1))
-    return Features(x, y, rotations, phase, np.full(count, KINDS.index("walk")))
+    ahead = 2 * (CURRENT + 1)
+    parts = [x[:, part][:, ahead:] for part in (INPUT.trajectory_position, INPUT.trajectory_direction)]
+    asked = np.concatenate((*parts, x[:, INPUT.gait][:, : len(GAITS)]), axis=1)
+    return Features(x, y, rotations, phase, np.full(count, KINDS.index("walk")), np.stack((asked,) * WAYS, axis=1))
 
 
 def small_data() -> DataSet:
@@ -298,3 +318,69 @@ def test_training_does_not_go_on_from_weights_of_another_size(data: DataSet, tmp
     earlier = trained(data, replace(SETTINGS, epochs=1), tmp_path / "earlier")
     with pytest.raises(UserError, match=r"'w0' of shape \[4, 16, 276\], not \[4, 24, 276\]; .*as many hidden units"):
         Trainer(data, replace(SETTINGS, hidden=24), tmp_path / "run", earlier=earlier)
+
+
+def test_a_share_of_the_weights_that_were_begun_with_is_kept(data: DataSet, tmp_path: Path) -> None:
+    earlier = trained(data, replace(SETTINGS, epochs=1), tmp_path / "earlier")
+    full, half = (
+        Trainer(data, replace(SETTINGS, kept=kept), tmp_path / str(kept), earlier=earlier).run(quiet)
+        for kept in (0.0, 0.5)
+    )
+    np.testing.assert_allclose(half["w1"], 0.5 * (full["w1"] + earlier["w1"]), atol=1e-6)
+    np.testing.assert_array_equal(half["y_mean"], earlier["y_mean"])
+
+
+@pytest.fixture(scope="module")
+def walks() -> DataSet:
+    """Two clips of walks, and a held-out one."""
+    parts = [extract(prepare(perform(speed, seconds).clip)) for speed, seconds in ((1.2, 16.0), (0.9, 8.0), (1.0, 4.0))]
+    return normalizing(Features.concatenate(parts[:2]), parts[2], INPUT, {}, [])
+
+
+def test_sequences_stay_within_a_clip(walks: DataSet) -> None:
+    clips = [16 * 60 - 122, 8 * 60 - 122]
+    starts = sequence_starts(walks.train.x, walks.train.y, 10)
+    np.testing.assert_array_equal(starts, np.r_[0 : clips[0] - 9, clips[0] : sum(clips) - 9])
+
+
+def test_in_a_sequence_the_network_goes_on_from_its_own_pose(walks: DataSet, tmp_path: Path) -> None:
+    """What was recorded counts at its first frame alone."""
+    settings = replace(SETTINGS, lengths=[8], keep=1.0)
+    first = np.array([20])
+    errors = []
+    for offset in (0, 1, 3):
+        trainer = Trainer(walks, settings, tmp_path / str(offset))
+        trainer._x[20 + offset, INPUT.joint_position] += 1.0
+        errors.append(float(trainer.loss((first, walks.train.phase[first])).detach()))
+    assert errors[1] == errors[2] != errors[0]
+
+
+def test_training_on_sequences_brings_rollouts_nearer_to_what_was_recorded(walks: DataSet, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, epochs=80, learning_rate=0.01, noise=0.0, keep=1.0, lengths=[1, 8])
+    trainer = Trainer(walks, settings, tmp_path)
+    first = np.arange(0, 400, 20)
+    errors = []
+    for _ in range(2):
+        trainer.epoch = settings.epochs - 1
+        errors.append(float(trainer.loss((first, walks.train.phase[first])).detach()))
+        trainer.epoch = 0
+        trainer.run(quiet)
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_sequences_longer_than_any_clip_are_refused_in_words(walks: DataSet, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="No clip has 2000 frames to train on; give shorter sequences"):
+        Trainer(walks, replace(SETTINGS, lengths=[1, 2000]), tmp_path)
+
+
+def test_a_pose_goes_on_above_the_next_frames_ground(ground: GroundSet, tmp_path: Path) -> None:
+    """Where the root's height rises by a step, the joints are as much lower."""
+    trainer = GroundTrainer(ground, SETTINGS, tmp_path)
+    trainer.begin_epoch()
+    frames, pose = np.array([5, 6]), torch.zeros(2, 2 * 3 * JOINTS)
+    trainer._datum = np.zeros_like(trainer._datum)
+    level = trainer._going_in(pose, frames)
+    trainer._datum[6:] = 0.25
+    moved = (trainer._going_in(pose, frames) - level)[0, : 3 * JOINTS].reshape(JOINTS, 3)
+    np.testing.assert_allclose(moved[:, 2], -0.25, atol=1e-5)
+    np.testing.assert_array_equal(moved[:, :2], 0)

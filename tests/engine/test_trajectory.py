@@ -169,6 +169,26 @@ def test_the_command_of_the_scene_frame_counts() -> None:
     assert commands.future(at(0, 0, 0, 99.0)).gait.argmax(axis=1)[0] == WALK
 
 
+def test_a_sharp_corner_is_run_up_to_in_time_and_taken_at_a_walk() -> None:
+    commands = PathCommands(along(3.0, "jog"), FPS)
+    before, at_corner = (commands._round(s, 0.0) for s in (0.5, 4.0))
+    assert before > 2.9
+    assert at_corner < 1.5
+    for y in np.arange(0, 4, 0.1):
+        future = commands.future(State(0, float(y), np.pi, float(y) / 3.0, (0.0, 3.0)))
+    assert np.linalg.norm(future.velocity[0]) < 1.9
+    assert future.gait.argmax(axis=1)[0] == WALK
+
+
+def test_a_wide_bend_is_run_as_fast_as_asked() -> None:
+    angle = np.linspace(0, np.pi, 60)
+    arc = np.stack((2 - 2 * np.cos(angle), 2 * np.sin(angle), 0 * angle), axis=1)
+    commands = PathCommands(along(3.0, "jog", points=arc.tolist()), FPS)
+    future = commands.future(State(*arc[10, :2], float(angle_of(arc[11, :2] - arc[10, :2])), 0.5, (1.0, 2.8)))
+    np.testing.assert_array_equal(future.gait.argmax(axis=1), GAITS.index("jog"))
+    assert np.linalg.norm(future.velocity[1]) > 2.5
+
+
 def test_a_command_to_stop_leaves_a_step_or_two_to_do_so() -> None:
     follow = VelocityFollow([[0.0, -2.0]] * 24 + [[0.0, 0.0]] * 48, [0.0] * 72, ["jog"] * 24 + ["stand"] * 48)
     commands = VelocityCommands(follow, FPS)
