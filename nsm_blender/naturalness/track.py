@@ -54,6 +54,7 @@ _KNEES = MODEL_SKELETON.indices(["LeftLeg", "RightLeg"])
 _ANKLES = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _SHOULDERS = MODEL_SKELETON.indices(["LeftArm", "RightArm"])
+_ELBOWS = MODEL_SKELETON.indices(["LeftForeArm", "RightForeArm"])
 _HANDS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 _HEAD = MODEL_SKELETON.index("Head")
 _MODEL_LEG = float(np.linalg.norm(MODEL_SKELETON.offsets[[_KNEES[0], _ANKLES[0]]], axis=1).sum())
@@ -171,11 +172,12 @@ class Track:
     @cached_property
     def knees(self) -> Array:
         """Flexion (T, 2) of the knees in radians, 0 straight."""
-        p = self.places
-        thigh, shin = p[:, _KNEES] - p[:, _HIPS], p[:, _ANKLES] - p[:, _KNEES]
-        cosine = np.einsum("tji,tji->tj", normalize(thigh), normalize(shin))
-        out: Array = np.arccos(np.clip(cosine, -1, 1))
-        return out
+        return _flexion(self.places[:, _HIPS], self.places[:, _KNEES], self.places[:, _ANKLES])
+
+    @cached_property
+    def elbows(self) -> Array:
+        """Flexion (T, 2) of the elbows in radians, 0 straight."""
+        return _flexion(self.places[:, _SHOULDERS], self.places[:, _ELBOWS], self.places[:, _HANDS])
 
     @cached_property
     def twist(self) -> Array:
@@ -253,6 +255,12 @@ class Track:
         way = target - self.places[frame, _HEAD]
         cosine = float(way @ self.look[frame]) / max(float(np.linalg.norm(way)), 1e-6)
         return float(np.arccos(np.clip(cosine, -1, 1)))
+
+
+def _flexion(upper: Array, middle: Array, lower: Array) -> Array:
+    """Angles (T, 2) in radians, 0 straight, between two bones of both sides with joints at places (T, 2, 3)."""
+    cosine = np.einsum("tji,tji->tj", normalize(middle - upper), normalize(lower - middle))
+    return np.asarray(np.arccos(np.clip(cosine, -1, 1)))
 
 
 def track_of(motion: Motion) -> Track:

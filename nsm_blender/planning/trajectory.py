@@ -63,9 +63,9 @@ PULL_RISE = 0.5
 """Seconds after coming to rest over which the pull sets in."""
 BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
 """Comfortable deceleration in m/s^2 before the end of a path, by gait."""
-SLOWING = 1.3
-"""Largest deceleration in m/s^2 that a drop of the commanded speed amounts to: in the last second before they stand,
-recorded people come from at most 1.5 m/s."""
+SLOWING = 1.0
+"""Largest deceleration in m/s^2 that a drop of the commanded speed amounts to: a second before they stand, recorded
+people go at 1 m/s (median; at most 1.5)."""
 TURNING = 3.0
 """Turn rate in rad/s with which bends of a path are taken at most: the recorded 99th percentile is 2.2 to 3.0."""
 LAST_PACE = 0.4
@@ -85,7 +85,7 @@ where steps have to fit, it is always on."""
 WALK_FEEDBACK = 0.3
 """Share of the difference between commanded and present velocity that is added to the command: the
 network alone falls back to the speeds at which it was recorded, and starts as leisurely."""
-RUN_FEEDBACK = 1.2
+RUN_FEEDBACK = 0.9
 """The same for a run, which a user wants at once; more makes a walk start with a jerk."""
 LARGEST_LACK = 1.0
 """The difference counts up to this share of the commanded speed."""

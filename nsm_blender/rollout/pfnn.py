@@ -40,7 +40,7 @@ _BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 DRIFT = 0.05
 """m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
 in half a minute; up to twice as fast they fade in."""
-ASKED_CHANGE, ASKED_TURN = 15.0, 12.0
+ASKED_CHANGE, ASKED_TURN = 12.0, 8.0
 """m/s^2 and rad/s: what is asked for from one frame to the next changes no faster. A trajectory that a key or the end
 of a stage turns round at once is like none that was recorded, and the pose leaps."""
 TURN_RATE = 8.0

@@ -16,7 +16,6 @@ from ..errors import UserError
 from ..models.pfnn import CONTROL_POINTS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward, forward_each
 from ..motion.rotations import Array
 from .loop import Training, cosine
-from .pfnn_commands import SPAN, command
 from .pfnn_data import DataSet, Features, balance
 from .terrain.data import HEIGHTS_IN, HEIGHTS_OUT, GroundSet
 
@@ -26,6 +25,8 @@ BLOCK_SIZE = 64
 """Samples in a phase block: their phases are nearly equal, so that they share one set of blended weights."""
 SEQUENCES = 128
 """Sequences in a batch."""
+SPAN = 60
+"""Frames that lie on one ground in an epoch, about a cycle."""
 _POSE_IN = slice(INPUT.joint_position.start, INPUT.joint_velocity.stop)
 _POSE_OUT = slice(OUTPUT.joint_position.start, OUTPUT.joint_velocity.stop)
 """The pose that goes in, and the one that comes out and goes into the next frame."""
@@ -139,13 +140,6 @@ class Trainer(Training):
         """Half a cosine over the run."""
         s = self.settings
         return cosine(s.learning_rate, s.final_learning_rate, progress / s.epochs)
-
-    def begin_epoch(self) -> None:
-        """Draw what is commanded."""
-        d = self.data
-        x = d.train.x.copy()
-        command(x, d.train.asked, self.rng)
-        self._x = torch.from_numpy((x - d.x_mean) / d.x_scale).float().to(self.device)
 
     def batches(self) -> Sequence[tuple[Array, Array]]:
         """Phase blocks, see `phase_blocks`; or the first frames (SEQUENCES,) of sequences and their phases."""

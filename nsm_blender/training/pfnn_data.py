@@ -23,7 +23,6 @@ from ..motion.mirror import mirror_clip
 from ..motion.retarget import to_model_skeleton
 from ..motion.root import direction, to_local
 from ..motion.rotations import Array, conjugate, from_yaw, multiply, normalize, rotate, to_exponential_map
-from . import pfnn_commands
 
 LOCOMOTION_TAGS = frozenset(
     {"walk", "run", "idle", "turn", "turn_in_place", "sidestep", "backward", "start_stop", "crouch"}
@@ -67,7 +66,6 @@ class Features:
 
     x: (N, INPUT.size) and y: (N, OUTPUT.size) in physical units; y.joint_rotation is zero until
     `set_rotations`. rotations: (N, J, 4) in the root frame. phase: (N,) radians. kind: (N,) index into KINDS.
-    asked: (N, WAYS, SIZE) commands that lead to the motion, see `pfnn_commands`.
     """
 
     x: Array
@@ -75,7 +73,6 @@ class Features:
     rotations: Array
     phase: Array
     kind: Array
-    asked: Array
 
     @staticmethod
     def concatenate(parts: Sequence[Features]) -> Features:
@@ -180,7 +177,6 @@ def extract(prepared: PreparedClip, jumps: bool = False) -> Features:
             np.empty((0, *OUTPUT.shape("joint_rotation")[:1], 4), np.float32),
             np.empty(0),
             np.empty(0, int),
-            np.empty((0, pfnn_commands.WAYS, pfnn_commands.SIZE), np.float32),
         )
     positions, rotations = _root_local(prepared)
     velocities = _local_velocities(prepared)
@@ -205,8 +201,7 @@ def extract(prepared: PreparedClip, jumps: bool = False) -> Features:
     y[:, OUTPUT.phase_change] = (labels.phase[frames + 1] - labels.phase[frames])[:, None] * FPS
     y[:, OUTPUT.contact] = labels.contacts[frames]
     kind = classify(prepared)[frames]
-    asked = pfnn_commands.asked(root, gait, frames)
-    return Features(x, y, rotations[frames].astype(np.float32), labels.phase[frames] % (2 * np.pi), kind, asked)
+    return Features(x, y, rotations[frames].astype(np.float32), labels.phase[frames] % (2 * np.pi), kind)
 
 
 def _trajectory(root: Array, frames: Array, window: Array) -> tuple[Array, Array]:

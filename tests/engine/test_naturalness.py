@@ -272,6 +272,17 @@ def test_hips_that_bob_are_measured_from_lowest_to_highest() -> None:
     assert max(measure(walk).values()["walk", "hips_bob"]) == pytest.approx(6.0, abs=1.2)
 
 
+@pytest.mark.parametrize("bent", [0.0, 35.0])
+def test_elbows_of_a_walk_are_bent_by_what_lies_between_their_bones(bent: float) -> None:
+    places = perform(1.2).clip.world()[0].astype(float)
+    for side in ("Left", "Right"):
+        shoulder, elbow, hand = MODEL_SKELETON.indices([side + part for part in ("Arm", "ForeArm", "Hand")])
+        places[:, elbow] = places[:, shoulder] + [0, 0, -0.3]
+        places[:, hand] = places[:, elbow] + 0.3 * np.array([0, -np.sin(np.radians(bent)), -np.cos(np.radians(bent))])
+    found = measure_track(track(places), action="walk").values()
+    assert np.median(found["walk", "elbow_deg"]) == pytest.approx(bent, abs=2)
+
+
 def test_a_raised_hand_is_found_but_not_that_of_a_carrier() -> None:
     raised = still()
     raised.raw[:, MODEL_SKELETON.index("LeftHand"), 2] = HIPS_HEIGHT + 0.5

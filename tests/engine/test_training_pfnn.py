@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import UserError
-from nsm_blender.models.pfnn import CHARACTER_INPUT, CURRENT, INPUT, JOINTS, OUTPUT, SAMPLES, forward
+from nsm_blender.models.pfnn import CHARACTER_INPUT, INPUT, JOINTS, OUTPUT, forward
 from nsm_blender.models.pfnn_kernels import PFNN
 from nsm_blender.models.weights import read_tensors
-from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.rotations import Array
-from nsm_blender.training.pfnn_commands import WAYS
 from nsm_blender.training.pfnn_data import KINDS, DataSet, Features, extract, normalizing, prepare
 from nsm_blender.training.terrain.data import GroundFeatures, GroundSet, lay_ground
 
@@ -50,18 +48,10 @@ def features(count: int, seed: int) -> Features:
     phase = rng.uniform(0, TAU, count)
     x = rng.standard_normal((count, INPUT.size)).astype(np.float32)
     x[:, INPUT.terrain_height] = 0
-    # What is commanded is what is done.
-    ways = x[:, INPUT.trajectory_direction].reshape(count, -1, 2)
-    ways /= np.linalg.norm(ways, axis=-1, keepdims=True)
-    x[:, INPUT.trajectory_direction] = ways.reshape(count, -1)
-    x[:, INPUT.gait] = np.tile(x[:, INPUT.gait][:, : len(GAITS)], SAMPLES)
     mix = np.random.default_rng(99).standard_normal((INPUT.size, OUTPUT.size)) / np.sqrt(INPUT.size)
     y = (x @ mix * 0.3 + np.cos(phase)[:, None]).astype(np.float32)
     rotations = np.tile(np.array([1, 0, 0, 0], np.float32), (count, JOINTS, 1))
-    ahead = 2 * (CURRENT + 1)
-    parts = [x[:, part][:, ahead:] for part in (INPUT.trajectory_position, INPUT.trajectory_direction)]
-    asked = np.concatenate((*parts, x[:, INPUT.gait][:, : len(GAITS)]), axis=1)
-    return Features(x, y, rotations, phase, np.full(count, KINDS.index("walk")), np.stack((asked,) * WAYS, axis=1))
+    return Features(x, y, rotations, phase, np.full(count, KINDS.index("walk")))
 
 
 def small_data() -> DataSet:

@@ -52,7 +52,7 @@ JUDGED_FROM = 10
 STRIKE_GATE = 99.9
 """Percentile at which strikes are compared: a kick is a rare event."""
 BOTH_SIDES = ("seconds", "step_width_cm", "cadence_per_min", "step_length_cm", "walk_ratio_mm_min", "heel_off_deg",
-              "hips_travel_cm_per_s")  # fmt: skip
+              "elbow_deg", "hips_travel_cm_per_s")  # fmt: skip
 """Measures that can be too small as well: their median has to lie between the recorded 5th and 95th percentiles."""
 
 LIMITS = {
