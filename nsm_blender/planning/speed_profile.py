@@ -17,7 +17,7 @@ from .bends import bends, braked
 from .flights import TreadPacing, flights_along
 from .path import GroundPath
 from .path_search import LEAD, Route, lengths
-from .trajectory import ARRIVED, BRAKING, JOGGING, LAST, MOVING, WALK_FEEDBACK, Future, State, farther_over
+from .trajectory import ARRIVED, BRAKING, GAINING, JOGGING, LAST, MOVING, WALK_FEEDBACK, Future, State, farther_over
 from .velocity_constraints import HIPS_BACK
 
 
@@ -47,8 +47,6 @@ SIDEWAYS = 0.5
 """Speed in m/s commanded sideways through a gap: the PFNN then goes at 0.7, and hesitates at slower commands."""
 SLOWEST = 0.45
 """Least speed in m/s: in the sharpest bend, in the narrowest gap, and at the end of the way."""
-GAINING = 1.3
-"""Acceleration in m/s^2 with which the character sets off."""
 HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 """Share of the excess over the way's speed that is taken off what is asked for, and what is left of that at least."""
 STROLL, ROOM = 0.9, 0.3

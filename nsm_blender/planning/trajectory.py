@@ -66,6 +66,8 @@ BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
 SLOWING = 1.0
 """Largest deceleration in m/s^2 that a drop of the commanded speed amounts to: a second before they stand, recorded
 people go at 1 m/s (median; at most 1.5)."""
+GAINING = 1.3
+"""Acceleration in m/s^2 out of a bend, and with which a route is set off on."""
 TURNING = 3.0
 """Turn rate in rad/s with which bends of a path are taken at most: the recorded 99th percentile is 2.2 to 3.0."""
 LAST_PACE = 0.4
@@ -311,7 +313,9 @@ class PathCommands:
         # A closed path goes on from its end with its beginning.
         along = np.arange(0, self.path.length * (2 if self.path.closed else 1) + _STEP, _STEP)
         round_bends = TURNING / np.maximum(bends(self.path, along), 1e-3)
-        self._bends = {brake: braked(round_bends, _STEP, brake) for brake in set(BRAKING.values())}
+        # Out of a bend as into it: a run that is asked for at once throws the body out of the corner.
+        gaining = braked(round_bends[::-1], _STEP, GAINING)[::-1]
+        self._bends = {brake: braked(gaining, _STEP, brake) for brake in set(BRAKING.values())}
 
     def take(self, flights: Sequence[Flight], gaps: Sequence[Gap]) -> None:
         """Take flights of stairs tread by tread, and leap over wide gaps."""

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from nsm_blender.planning.path_search import Route
-from nsm_blender.planning.speed_profile import GAINING, KNEELING, ON_HANDS, PACES, Walker
+from nsm_blender.planning.speed_profile import KNEELING, ON_HANDS, PACES, Walker
+from nsm_blender.planning.trajectory import GAINING
 from nsm_blender.rollout.goal_spec import Steer
 
 TIMES = np.linspace(0, 2, 13)

@@ -171,9 +171,11 @@ def test_the_command_of_the_scene_frame_counts() -> None:
 
 def test_a_sharp_corner_is_run_up_to_in_time_and_taken_at_a_walk() -> None:
     commands = PathCommands(along(3.0, "jog"), FPS)
-    before, at_corner = (commands._round(s, 0.0) for s in (0.5, 4.0))
+    before, at_corner, soon_after, later = (commands._round(s, 0.0) for s in (0.5, 4.0, 4.5, 7.5))
     assert before > 2.9
     assert at_corner < 1.5
+    assert at_corner < soon_after < 2.0
+    assert later > 2.9
     for y in np.arange(0, 4, 0.1):
         future = commands.future(State(0, float(y), np.pi, float(y) / 3.0, (0.0, 3.0)))
     assert np.linalg.norm(future.velocity[0]) < 1.9
