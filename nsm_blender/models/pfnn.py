@@ -131,7 +131,7 @@ def forward(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any]
     return h
 
 
-def forward_each(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any], Any] | None = None) -> Any:
+def forward_each(weights: Mapping[str, Any], x: Any, phase: Any) -> Any:
     """`forward` of samples that each have a phase of their own.
 
     x: (N, n). phase: (N,) radians. Returns (N, m). Layers are linear in the weights, so that the control points' own
@@ -141,7 +141,6 @@ def forward_each(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[
     c = catmull_rom(phase)  # (N, 4)
     h = x
     for layer in range(LAYERS):
-        h = h if drop is None else drop(h)
         each = xp.stack([h @ xp.matrix_transpose(weights[f"w{layer}"][k]) for k in range(CONTROL_POINTS)], axis=-1)
         h = xp.sum(each * c[:, None, :], axis=-1) + c @ weights[f"b{layer}"]
         if layer < LAYERS - 1:

@@ -168,19 +168,16 @@ class Trainer(Training):
 
     def _rolled_out(self, first: Array) -> torch.Tensor:
         """Mean squared error of sequences that begin at `first` (S,): each frame goes on from the pose before."""
-        d, total, x = self.data, torch.zeros((), device=self.device), None
+        total, pose = torch.zeros((), device=self.device), None
         for frame in range(self.length):
             index = torch.from_numpy(first + frame).to(self.device)
-            recorded = self._x[index]
-            x = (
-                recorded
-                if x is None
-                else torch.cat((recorded[:, : _POSE_IN.start], x, recorded[:, _POSE_IN.stop :]), 1)
-            )
-            phase = torch.from_numpy(d.train.phase[first + frame]).float().to(self.device)
+            x = self._x[index]
+            if pose is not None:
+                x = torch.cat((x[:, : _POSE_IN.start], pose, x[:, _POSE_IN.stop :]), dim=1)
+            phase = torch.from_numpy(self.data.train.phase[first + frame]).float().to(self.device)
             out = forward_each(self.parameters, x, phase)
             total = total + ((out - self._y[index]) ** 2).mean()
-            x = self._going_in(out[:, _POSE_OUT], first + frame)
+            pose = self._going_in(out[:, _POSE_OUT], first + frame)
         return total / self.length
 
     def _going_in(self, pose: torch.Tensor, frames: Array) -> torch.Tensor:

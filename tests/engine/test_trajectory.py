@@ -169,17 +169,17 @@ def test_the_command_of_the_scene_frame_counts() -> None:
     assert commands.future(at(0, 0, 0, 99.0)).gait.argmax(axis=1)[0] == WALK
 
 
-def test_a_sharp_corner_is_run_up_to_in_time_and_taken_at_a_walk() -> None:
-    commands = PathCommands(along(3.0, "jog"), FPS)
-    before, at_corner, soon_after, later = (commands._round(s, 0.0) for s in (0.5, 4.0, 4.5, 7.5))
-    assert before > 2.9
-    assert at_corner < 1.5
-    assert at_corner < soon_after < 2.0
-    assert later > 2.9
-    for y in np.arange(0, 4, 0.1):
-        future = commands.future(State(0, float(y), np.pi, float(y) / 3.0, (0.0, 3.0)))
-    assert np.linalg.norm(future.velocity[0]) < 1.9
-    assert future.gait.argmax(axis=1)[0] == WALK
+def test_a_sharp_corner_is_walked_round_in_a_run() -> None:
+    commands = PathCommands(along(3.0, "jog", points=[[0.0, 0.0, 0.0], [0.0, 4.0, 0.0], [12.0, 4.0, 0.0]]), FPS)
+    speeds, gaits = {}, {}
+    for s in np.arange(0, 9, 0.1).round(1).tolist():
+        x, y, angle = (0.0, s, np.pi) if s < 4 else (s - 4, 4.0, np.pi / 2)
+        future = commands.future(State(x, y, angle, s / 3.0, (3.0 * np.sin(angle), -3.0 * np.cos(angle))))
+        speeds[s], gaits[s] = float(np.linalg.norm(future.velocity[0])), int(future.gait[0].argmax())
+    assert gaits[0.5] == gaits[8.0] == GAITS.index("jog")
+    assert gaits[4.0] == gaits[4.5] == WALK
+    assert speeds[4.0] < 0.6 * speeds[0.5]
+    assert speeds[4.0] < speeds[5.0] < speeds[6.0]
 
 
 def test_a_wide_bend_is_run_as_fast_as_asked() -> None:
