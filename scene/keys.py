@@ -23,7 +23,7 @@ from ..nsm_blender.shot.goals import WITHOUT_GOAL
 from .goals import is_goal
 from .label_settings import NSM_PG_labels
 
-FASTEST_KEPT = 3.5
+FASTEST_KEPT = 3.8
 """Meters per second that the faster of the shipped networks keeps; its card, which tells more exactly, is not read for
 a tooltip."""
 

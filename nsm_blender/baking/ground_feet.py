@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..cleanup.ground_footholds import footholds_on_ground, reached_contacts, surface_along
+from ..cleanup.overhead_clearance import sinking
 from ..cleanup.pfnn_foot_lock import posing, swaying
 from ..geometry.ground import Ground
 from ..models.sway import Sample
 from ..motion.foot_lock import planting_feet
 from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.pfnn import Record
 from ..rollout.pose import joint_places
 from ..stepwise import Stepwise, by_frames
@@ -42,6 +44,11 @@ def planting_on_ground(
     heights = surface_along(ground, record.root)
     wanted = yield from by_frames(joint_places, hips, rotations)
     hips, rotations = yield from swaying(record, hips, rotations, contacts, sway)
+    if ground.has_ceilings:
+        head, near = wanted[:, MODEL_SKELETON.index("Head")], record.root[:, 2]
+        undersides = ground.height(head[:, :2], near) + ground.clearance(head[:, :2], near)
+        hips = hips - sinking(head[:, 2], undersides)[:, None] * [0.0, 0.0, 1.0]
+        yield
     if over is not None and OVER_GAPS not in without:
         wanted = over.targets(wanted, contacts, record.root)
     if FOOTHOLDS not in without:

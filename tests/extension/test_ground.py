@@ -243,11 +243,11 @@ def test_a_character_walks_up_the_stairs_by_one_network_and_sits_down_there_by_t
     select(seat)
     assert bpy.ops.nsm.wrap_collider(role="seat") == {"FINISHED"}
     assert bpy.ops.nsm.add_goal(name="Seat") == {"FINISHED"}
-    rig = walker([(0, 0, 0), (0, -6, 0)], frames=330)
+    rig = walker([(0, 0, 0), (0, -6, 0)], frames=400)
     bpy.ops.nsm.add_action_key(action="sit", goal="Seat")
     rig.nsm.animate_by = "ACTIONS"
     assert bpy.ops.nsm.bake() == {"FINISHED"}
-    standing, seated = hips_height(rig, 1), hips_height(rig, 330)
+    standing, seated = hips_height(rig, 1), hips_height(rig, 400)
     assert seated - COUNT * RISE == pytest.approx(standing - 0.45, abs=0.15)
     assert rig.nsm.report.goal_error_cm < 10
 
