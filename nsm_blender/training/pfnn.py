@@ -25,8 +25,6 @@ BLOCK_SIZE = 64
 """Samples in a phase block: their phases are nearly equal, so that they share one set of blended weights."""
 SEQUENCES = 128
 """Sequences in a batch."""
-SPAN = 60
-"""Frames that lie on one ground in an epoch, about a cycle."""
 _POSE_IN = slice(INPUT.joint_position.start, INPUT.joint_velocity.stop)
 _POSE_OUT = slice(OUTPUT.joint_position.start, OUTPUT.joint_velocity.stop)
 """The pose that goes in, and the one that comes out and goes into the next frame."""
@@ -50,8 +48,8 @@ class Settings:
     """Frames of sequences in which the network goes on from its own pose, over equal parts of the run; 1: each frame
     from the recorded one, as in the paper."""
     kept: float = 0.0
-    """Share of the weights that were begun with in those that are written: the mean of networks from one start is
-    better than each (Wortsman et al. 2022)."""
+    """Share of the weights that were begun with in those that are written (Wortsman et al. 2022): networks that learned
+    in sequences alone follow commands sooner, but lunge, and keep to the pose that they are in."""
     seed: int = 1
 
 
@@ -243,10 +241,10 @@ class GroundTrainer(Trainer):
         return self.grounds.base
 
     def begin_epoch(self) -> None:
-        """Draw the grounds; the trajectory is the one that they were fitted to."""
+        """Draw the grounds."""
         d, base = self.data, self.grounds.base
-        number = self.rng.integers(0, self.grounds.heights.shape[1], len(base.x) // SPAN + 1)
-        heights, datum = self.grounds.chosen(np.repeat(number, SPAN)[: len(base.x)])
+        number = self.rng.integers(0, self.grounds.heights.shape[1], len(base.x))
+        heights, datum = self.grounds.chosen(number)
         self._datum = datum
 
         def normalized(values: Array, features: Any, mean: Array, scale: Array) -> torch.Tensor:

@@ -69,3 +69,32 @@ def test_the_weights_feel_the_ground_and_bake_as_a_performer_that_they_know(weig
     assert np.isfinite(motion.positions).all()
     with pytest.raises(ShotError, match=r"no performer 'c'.*choose one of a"):
         Bake(Shot("a shot", 30.0, 30, path=follow, performer="c"), weights)
+
+
+def test_training_goes_on_in_sequences_and_keeps_a_share(weights: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pfnn.safetensors"
+    options = ["--terrain", "40", "--warps", "--hidden", "16", "--epochs", "1", "--device", "cpu"]
+    begun = ["--from", str(weights), "--lengths", "8", "--kept", "0.5"]
+    folders = ["--data", str(weights.parent), "--out", str(out), "--run", str(tmp_path / "run")]
+    assert main(["train", "pfnn", *folders, *options, *begun]) == 0
+    card = json.loads(out.with_suffix(".json").read_text())
+    assert "--from weights/pfnn.safetensors --kept 0.5 --lengths 8" in card["training"]["command"]
+    before, after = (PFNN.load(path) for path in (weights, out))
+    x = np.zeros(before.input_size, dtype=np.float32)
+    assert np.isfinite(after.predict(x, 1.0)).all()
+    assert np.abs(after.predict(x, 1.0) - before.predict(x, 1.0)).max() > 0
+
+
+@pytest.mark.parametrize(
+    ("system", "options", "told"),
+    [
+        ("pfnn", ["--kept", "0.5"], "--kept is the share of the weights of --from"),
+        ("autoencoder", ["--lengths", "8"], "--lengths belongs to nsm and pfnn"),
+    ],
+)
+def test_options_that_say_nothing_are_refused(
+    system: str, options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "weights.safetensors")
+    assert main(["train", system, "--data", str(tmp_path), "--out", out, *options]) == 1
+    assert told in capsys.readouterr().err
