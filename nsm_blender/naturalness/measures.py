@@ -175,8 +175,10 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
         out["hand_aside"] = float(np.percentile(track.hand_aside[s], 95))
     if segment.action in ("walk", "jog"):
         out |= _steps(track, curves, s)
-        if not track.carrying[s].any():
-            out["elbow_deg"] = float(np.degrees(np.median(track.elbows[s])))
+    if segment.action in ("walk", "jog") and not track.carrying[s].any():
+        out["elbow_deg"] = float(np.degrees(np.median(track.elbows[s])))
+    if segment.action == "idle" and not track.carrying[s].any():
+        out["bent_elbow_deg"] = float(np.degrees(np.median(track.elbows[s].max(axis=1))))
     if segment.action == "start":
         head = track.parts["head"][s, 0, 2]
         out["head_drop_cm"] = 100 * float((np.maximum.accumulate(head) - head).max())

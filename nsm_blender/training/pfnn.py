@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..errors import UserError
-from ..models.pfnn import CONTROL_POINTS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward, forward_each
+from ..models.pfnn import CONTROL_POINTS, FPS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward, forward_each
 from ..motion.rotations import Array
 from .loop import Training, cosine
 from .pfnn_data import DataSet, Features, balance
@@ -25,9 +25,15 @@ BLOCK_SIZE = 64
 """Samples in a phase block: their phases are nearly equal, so that they share one set of blended weights."""
 SEQUENCES = 128
 """Sequences in a batch."""
+ASTRAY = 0.5
+"""Share of the sequences that begin in another pose than the recorded one."""
+RECOVERY = 8.0
+"""Rate in 1/s at which such a pose comes to the recorded one, critically damped: after 0.6 s a twentieth is left."""
 _POSE_IN = slice(INPUT.joint_position.start, INPUT.joint_velocity.stop)
 _POSE_OUT = slice(OUTPUT.joint_position.start, OUTPUT.joint_velocity.stop)
 """The pose that goes in, and the one that comes out and goes into the next frame."""
+_BODY_OUT = slice(OUTPUT.joint_position.start, OUTPUT.joint_rotation.stop)
+"""The same with the rotations of joints."""
 
 
 @dataclass
@@ -77,6 +83,32 @@ def phase_blocks(phase: Array, weights: Array, rng: np.random.Generator) -> Iter
     for start in range(0, len(shuffled) - BLOCKS + 1, BLOCKS):
         chosen = shuffled[start : start + BLOCKS]
         yield blocks[chosen], centers[chosen]
+
+
+@dataclass(frozen=True, eq=False)
+class PoseOffset:
+    """Offsets of poses from recorded ones that fade as in a critically damped spring: what a network is to do whose
+    character is in another pose than the recorded one, as after each command that changes its gait.
+
+    place: (S, 3 J) meters of the joints' positions as they go in. turn: (S, 3 J) of their rotations as they come out,
+    exponential maps. rate, turn_rate: changes of these per second.
+    """
+
+    place: Array
+    rate: Array
+    turn: Array
+    turn_rate: Array
+
+    def after(self, frame: int) -> Array:
+        """Offsets (S, 9 J) of positions, velocities and rotations as they come out of the frame with this index."""
+        place, rate = _faded(self.place, self.rate, (frame + 1) / FPS)
+        return np.concatenate((place, rate, _faded(self.turn, self.turn_rate, frame / FPS)[0]), axis=1)
+
+
+def _faded(off: Array, rate: Array, seconds: float) -> tuple[Array, Array]:
+    """An offset with a rate of change per second, and its rate, both after some time."""
+    push, left = rate + RECOVERY * off, np.exp(-RECOVERY * seconds)
+    return (off + push * seconds) * left, (rate - RECOVERY * push * seconds) * left
 
 
 class Trainer(Training):
@@ -166,17 +198,41 @@ class Trainer(Training):
 
     def _rolled_out(self, first: Array) -> torch.Tensor:
         """Mean squared error of sequences that begin at `first` (S,): each frame goes on from the pose before."""
-        total, pose = torch.zeros((), device=self.device), None
+        total = torch.zeros((), device=self.device)
+        off = self.astray(first)
+        pose = self._x[torch.from_numpy(first).to(self.device), _POSE_IN] + self._scaled(
+            np.concatenate((off.place, off.rate), axis=1), self.data.x_scale[_POSE_IN]
+        )
         for frame in range(self.length):
             index = torch.from_numpy(first + frame).to(self.device)
             x = self._x[index]
-            if pose is not None:
-                x = torch.cat((x[:, : _POSE_IN.start], pose, x[:, _POSE_IN.stop :]), dim=1)
+            x = torch.cat((x[:, : _POSE_IN.start], pose, x[:, _POSE_IN.stop :]), dim=1)
             phase = torch.from_numpy(self.data.train.phase[first + frame]).float().to(self.device)
             out = forward_each(self.parameters, x, phase)
-            total = total + ((out - self._y[index]) ** 2).mean()
+            y = self._y[index]
+            y[:, _BODY_OUT] += self._scaled(off.after(frame), self.data.y_scale[_BODY_OUT])
+            total = total + ((out - y) ** 2).mean()
             pose = self._going_in(out[:, _POSE_OUT], first + frame)
         return total / self.length
+
+    def astray(self, first: Array) -> PoseOffset:
+        """Offsets of the poses at `first` (S,) to those of other sequences at about the same phase, in another gait or
+        turn; of the others than a share of `ASTRAY`, none."""
+        base, order = self._base, np.argsort(self.data.train.phase[first])
+        other = np.empty_like(first)
+        other[order] = np.roll(first[order], 1)
+        before, after, turn = base.x[:, INPUT.joint_position], base.y[:, OUTPUT.joint_position], OUTPUT.joint_rotation
+        off = PoseOffset(
+            before[other] - before[first],
+            ((after[other] - before[other]) - (after[first] - before[first])) * FPS,
+            base.y[other, turn] - base.y[first, turn],
+            ((base.y[other + 1, turn] - base.y[other, turn]) - (base.y[first + 1, turn] - base.y[first, turn])) * FPS,
+        )
+        some = (self.rng.random(len(first)) < ASTRAY)[:, None]
+        return PoseOffset(off.place * some, off.rate * some, off.turn * some, off.turn_rate * some)
+
+    def _scaled(self, values: Array, scale: Array) -> torch.Tensor:
+        return torch.from_numpy(values / scale).float().to(self.device)
 
     def _going_in(self, pose: torch.Tensor, frames: Array) -> torch.Tensor:
         """Poses (S, p) that came out at `frames` (S,) as they go into the next."""

@@ -25,6 +25,7 @@ from nsm_blender.training.pfnn import (  # noqa: E402
     BLOCK_SIZE,
     BLOCKS,
     GroundTrainer,
+    PoseOffset,
     Settings,
     Trainer,
     phase_blocks,
@@ -356,6 +357,30 @@ def test_training_on_sequences_brings_rollouts_nearer_to_what_was_recorded(walks
         trainer.epoch = 0
         trainer.run(quiet)
     assert errors[1] < 0.5 * errors[0]
+
+
+def test_sequences_begin_in_poses_of_others_at_about_the_same_phase(walks: DataSet, tmp_path: Path) -> None:
+    trainer = Trainer(walks, SETTINGS, tmp_path)
+    first = np.arange(0, 900, 7)
+    off, places = trainer.astray(first), walks.train.x[:, INPUT.joint_position]
+    some = np.abs(off.place).max(axis=1) > 0
+    assert 0.1 < some.mean() < 0.7
+    poses = places[first] + off.place
+    of = first[np.abs(poses[:, None] - places[first]).max(axis=2).argmin(axis=1)]
+    np.testing.assert_allclose(poses, places[of], atol=1e-5)
+    apart = np.abs(np.angle(np.exp(1j * (walks.train.phase[of] - walks.train.phase[first]))))
+    assert apart.max() < 0.3
+
+
+def test_the_offset_of_a_pose_fades_within_a_second_from_the_rate_that_it_has() -> None:
+    rng = np.random.default_rng(0)
+    place, rate, turn, turn_rate = rng.standard_normal((4, 2, 3 * JOINTS))
+    after = [PoseOffset(place, rate, turn, turn_rate).after(frame) for frame in range(61)]
+    places, rates, turns = (np.array([np.split(values, 3, axis=1)[i] for values in after]) for i in range(3))
+    np.testing.assert_allclose(places[0], place + rate / 60, atol=0.03)
+    np.testing.assert_array_equal(turns[0], turn)
+    np.testing.assert_allclose(np.gradient(places, 1 / 60, axis=0)[1:-1], rates[1:-1], atol=0.1)
+    assert np.abs(places[-1]).max() < 0.02 * np.abs(place).max() and np.abs(turns[-1]).max() < 0.02
 
 
 def test_sequences_longer_than_any_clip_are_refused_in_words(walks: DataSet, tmp_path: Path) -> None:

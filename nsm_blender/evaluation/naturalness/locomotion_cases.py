@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...geometry.ground import GroundMesh
+from ...geometry.shapes import block
 from ...motion.root import direction
 from ...motion.rotations import Array
 from ...naturalness.case import Case
@@ -25,6 +27,12 @@ BRAKING = 1.2
 
 SPARE = 4.0
 """Time in seconds of a shot after the commanded speeds would have brought the character to the path's end."""
+
+BEAM = (1.32, 1.5)
+"""Lowest and highest underside in meters of a beam that is ducked under."""
+
+BEHIND_BEAM = (0.5, 4.0)
+"""Shortest and longest way in meters from a beam to the path's end."""
 
 _SPACING = 0.05
 """Distance in meters between the points of a curve, about as the extension samples a Bezier curve."""
@@ -296,6 +304,27 @@ def path_end(seed: int) -> Case:
     return Case("path_end", seed, shot, network="pfnn")
 
 
+def duck(seed: int) -> Case:
+    """Walk straight under a low beam and stand somewhere behind it."""
+    rng = _rng("duck", seed)
+    way, before, behind = (
+        direction(float(rng.uniform(-math.pi, math.pi))),
+        rng.uniform(1.5, 3.0),
+        rng.uniform(*BEHIND_BEAM),
+    )
+    underside, speed = float(rng.uniform(*BEAM)), _speed(rng, "walk")
+    beam = block((-1.0, -0.1, underside), (1.0, 0.1, underside + 0.3)).mesh
+    aside = np.array([-way[1], way[0]])
+    vertices = beam.vertices.copy()
+    vertices[:, :2] = before * way + beam.vertices[:, :1] * aside + beam.vertices[:, 1:2] * way
+    points = np.zeros((2, 3))
+    points[1, :2] = (before + behind) * way
+    seconds = (before + behind) / speed + 0.5 * speed / BRAKING + 1.0 + SPARE
+    shot = _path_shot("duck", rng, points, seconds, lambda t: np.full(len(t), speed))
+    shot.ground.append(GroundMesh("Beam", vertices.tolist(), beam.triangles.tolist()))
+    return Case("duck", seed, shot, turning=0.0, network="pfnn")
+
+
 CASES: dict[str, Callable[[int], Case]] = {
     "walk": _steady("walk", "walk"),
     "jog": _steady("jog", "jog"),
@@ -308,5 +337,6 @@ CASES: dict[str, Callable[[int], Case]] = {
     "turn_standing": turn_standing,
     "idle": idle,
     "path_end": path_end,
+    "duck": duck,
 }
 """The function of each kind that makes the case of a seed; the same seed makes the same case."""

@@ -43,7 +43,7 @@ MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration"
 AFTERWARDS = 4.0
 """Time in seconds after the last key of a shot that is baked and measured: a standing character may turn and step."""
 
-GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "hand_height": 95.0, "hand_aside": 95.0}
+GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "bent_elbow_deg": 90.0, "hand_height": 95.0, "hand_aside": 95.0}
 """Percentile at which cases and recordings are compared, for measures that are not compared at the 99th."""
 _COMMANDED = ("root_speed", "cadence_per_min")
 """Measures of a synthesis that the animator commands, and that are not the motion's own."""
