@@ -262,8 +262,9 @@ def _lowest_ankle(
     under_toe = under_heel = height
     sunk = _SUNK
     if ground is not None:
-        under_toe = np.minimum(ground((ankle + bone)[:, :2]), height + _HIGHEST_STEP)
-        under_heel = np.minimum(ground(ankle[:, :2]), height + _HIGHEST_STEP)
+        wall = stances.larger(height) + _HIGHEST_STEP
+        under_toe = np.minimum(ground((ankle + bone)[:, :2]), wall)
+        under_heel = np.minimum(ground(ankle[:, :2]), wall)
         sunk = _SUNK_UNEVEN
     clear = _CLEARANCE * stances.swing((ankle + bone)[:, :2])
     return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - sunk)

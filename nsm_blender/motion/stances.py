@@ -101,6 +101,15 @@ class Stances:
         own = (before >= 0) & (self._row[np.maximum(before, 0)] == self._frame_row[frames])
         return np.where(own, before, np.minimum(before + 1, len(self) - 1))
 
+    def larger(self, values: Array) -> Array:
+        """Values (N * T,), between two stances the larger of the values where these end and begin."""
+        out, gap = values.copy(), self._gaps()
+        if gap is not None:
+            between = gap.has_before & gap.has_after
+            ends = np.maximum(values[self.stops[gap.before] - 1], values[self.starts[gap.after]])
+            out[gap.frames[between]] = ends[between]
+        return out
+
     def swing(self, values: Array) -> Array:
         """Weight (N * T,) that is 0 in stances, and up to 1 between two stances that are _STRIDE apart in `values` (N *
         T, d)."""

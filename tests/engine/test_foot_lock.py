@@ -52,6 +52,14 @@ def test_stances_of_a_single_frame_are_glided_between_as_well():
     assert (np.diff(values[10:31], axis=0) >= 0).all()
 
 
+def test_between_two_stances_the_higher_ground_counts_and_beyond_them_what_lies_under_the_foot():
+    heights = np.linspace(0.8, 0.0, 60)
+    out = Stances(mask((10, 20), (45, 50))).larger(heights)
+    assert (out[20:45] == heights[19]).all()
+    for part in (slice(0, 20), slice(45, 60)):
+        np.testing.assert_array_equal(out[part], heights[part])
+
+
 def test_a_heel_that_lands_before_its_toe_does_not_slip_when_the_toe_comes_down(walk):
     hips, rotations, contacts = walk
     heel_first = contacts.copy()

@@ -88,6 +88,15 @@ def test_a_path_that_is_longer_than_the_time_is_not_done(monkeypatch: pytest.Mon
     assert not cross(level, "walk", WEIGHTS).done
 
 
+def test_a_run_off_a_high_edge_takes_no_foot_through_it() -> None:
+    heights = np.linspace(0.7, 0.8, 6)
+    edges = [block((-10.0, -2.0, 0.0), (0.0, 2.0, height)).mesh for height in heights]
+    done = [
+        cross(Course([e], 0.0, np.zeros((0, 2)), h), "jog", WEIGHTS).done for e, h in zip(edges, heights, strict=True)
+    ]
+    assert np.mean(done) > 0.8
+
+
 def test_a_gap_that_is_too_wide_to_be_crossed_is_not_done() -> None:
     wide = gap(np.random.default_rng(0))
     wide = Course([wide.meshes[0], block((6.0, -1.5, 0.0), (9.0, 1.5, 1.0)).mesh], 6.0, wide.treads, wide.floor)
