@@ -87,8 +87,8 @@ def phase_blocks(phase: Array, weights: Array, rng: np.random.Generator) -> Iter
 
 @dataclass(frozen=True, eq=False)
 class PoseOffset:
-    """Offsets of poses from recorded ones that fade as in a critically damped spring: what a network is to do whose
-    character is in another pose than the recorded one, as after each command that changes its gait.
+    """Offsets of poses from recorded ones, which fade as in a critically damped spring: what the network is to do where
+    the character is in another pose than the recorded one, as after each command that changes its gait.
 
     place: (S, 3 J) meters of the joints' positions as they go in. turn: (S, 3 J) of their rotations as they come out,
     exponential maps. rate, turn_rate: changes of these per second.
@@ -216,8 +216,8 @@ class Trainer(Training):
         return total / self.length
 
     def astray(self, first: Array) -> PoseOffset:
-        """Offsets of the poses at `first` (S,) to those of other sequences at about the same phase, in another gait or
-        turn; of the others than a share of `ASTRAY`, none."""
+        """Offsets of the poses at `first` (S,) to those of other sequences at about the same phase, in whatever gait; zero
+        for all but a share `ASTRAY`."""
         base, order = self._base, np.argsort(self.data.train.phase[first])
         other = np.empty_like(first)
         other[order] = np.roll(first[order], 1)
