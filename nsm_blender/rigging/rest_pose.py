@@ -48,8 +48,9 @@ _LEVEL_FOOT = 0.4
 """Length over the ground of a foot's direction from which the foot counts as level and not as hanging down."""
 _LEAST_BONE = 1e-3
 """Share of the rig's height by which a bone below is away from a bone's head to show where that bone leads."""
-_EVEN = np.cos(np.radians(5))
-"""Cosine of the angle up to which limbs rest mirrored; a figure in motion hardly comes so near to it."""
+_EVEN = np.cos(np.radians(1))
+"""Cosine of the angle up to which limbs rest mirrored: drawn rest poses do, a figure that stands comes to within 5
+degrees."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -216,8 +216,8 @@ class Trainer(Training):
         return total / self.length
 
     def astray(self, first: Array) -> PoseOffset:
-        """Offsets of the poses at `first` (S,) to those of other sequences at about the same phase, in whatever gait; zero
-        for all but a share `ASTRAY`."""
+        """Offsets of the poses at `first` (S,) to those of other sequences at about the same phase, in whatever gait;
+        zero for all but a share `ASTRAY`."""
         base, order = self._base, np.argsort(self.data.train.phase[first])
         other = np.empty_like(first)
         other[order] = np.roll(first[order], 1)

@@ -308,7 +308,7 @@ def duck(seed: int) -> Case:
     """Walk straight under a low beam and stand somewhere behind it."""
     rng = _rng("duck", seed)
     way, before, behind = (
-        direction(float(rng.uniform(-math.pi, math.pi))),
+        direction(np.array(rng.uniform(-math.pi, math.pi))),
         rng.uniform(1.5, 3.0),
         rng.uniform(*BEHIND_BEAM),
     )
