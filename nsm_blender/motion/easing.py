@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Easing curves: weights that rise smoothly from 0 to 1."""
+"""Easing curves: weights that rise smoothly from 0 to 1, and offsets that fade."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def eased(count: int, start: float, full: float, full_end: float, end: float) ->
     rise = (at - start) / max(full - start, 1e-6)
     fall = (end - at) / max(end - full_end, 1e-6)
     return smoothstep(np.minimum(rise, fall))
+
+
+def critically_damped(off: Array, rate: Array, speed: float, seconds: Array | float) -> tuple[Array, Array]:
+    """An offset (...) with a rate of change (...) per second as it fades in a critically damped spring, and its rate,
+    after some time. speed: of the spring, 1/s. seconds: a number or an array that broadcasts with the offset."""
+    push, left = rate + speed * off, np.exp(-speed * seconds)
+    return (off + push * seconds) * left, (rate - speed * push * seconds) * left

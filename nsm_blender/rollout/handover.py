@@ -15,6 +15,7 @@ import numpy as np
 
 from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..models.pfnn import OUTPUT
+from ..motion.easing import critically_damped
 from ..motion.gait import GAITS
 from ..motion.root import direction, to_local, to_world
 from ..motion.rotations import Array, conjugate, from_exponential_map, multiply, to_exponential_map
@@ -111,8 +112,7 @@ def without_jumps(root: Array, places: Array, rotations: Array, seams: Sequence[
 def _fading(off: Array, rate: Array, time: Array) -> Array:
     """An offset (...) with a rate of change (...) per second, critically damped over times (T,): (T, ...)."""
     t = time.reshape(-1, *[1] * off.ndim)
-    out: Array = (off + (rate + SEAM * off) * t) * np.exp(-SEAM * t)
-    return out
+    return critically_damped(off, rate, SEAM, t)[0]
 
 
 def _turn(a: Array, b: Array) -> Array:

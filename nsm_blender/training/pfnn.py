@@ -14,6 +14,7 @@ import torch
 
 from ..errors import UserError
 from ..models.pfnn import CONTROL_POINTS, FPS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward, forward_each
+from ..motion.easing import critically_damped
 from ..motion.rotations import Array
 from .loop import Training, cosine
 from .pfnn_data import DataSet, Features, balance
@@ -101,14 +102,9 @@ class PoseOffset:
 
     def after(self, frame: int) -> Array:
         """Offsets (S, 9 J) of positions, velocities and rotations as they come out of the frame with this index."""
-        place, rate = _faded(self.place, self.rate, (frame + 1) / FPS)
-        return np.concatenate((place, rate, _faded(self.turn, self.turn_rate, frame / FPS)[0]), axis=1)
-
-
-def _faded(off: Array, rate: Array, seconds: float) -> tuple[Array, Array]:
-    """An offset with a rate of change per second, and its rate, both after some time."""
-    push, left = rate + RECOVERY * off, np.exp(-RECOVERY * seconds)
-    return (off + push * seconds) * left, (rate - RECOVERY * push * seconds) * left
+        place, rate = critically_damped(self.place, self.rate, RECOVERY, (frame + 1) / FPS)
+        turn, _ = critically_damped(self.turn, self.turn_rate, RECOVERY, frame / FPS)
+        return np.concatenate((place, rate, turn), axis=1)
 
 
 class Trainer(Training):

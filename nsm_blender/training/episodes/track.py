@@ -15,6 +15,7 @@ from ...labels.actions import locomotion_actions
 from ...models.nsm import ACTIONS, FPS
 from ...motion.clip import Clip
 from ...motion.contacts import foot_contacts
+from ...motion.easing import critically_damped
 from ...motion.filters import gaussian
 from ...motion.foot_lock import plant_feet
 from ...motion.gait import gait_labels
@@ -232,5 +233,4 @@ def _decay(value: Array, speed: Array, times: Array, half_life: float) -> Array:
     rate = 2 * np.log(2) / half_life
     shape = (-1,) + (1,) * value.ndim
     t = times.reshape(shape)
-    out: Array = (value + (speed + rate * value) * t) * np.exp(-rate * t)
-    return out
+    return critically_damped(value, speed, rate, t)[0]
