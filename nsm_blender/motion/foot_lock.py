@@ -35,6 +35,8 @@ _CLEARANCE = 0.025
 """Least height in meters of a toe above its standing height in the middle of a step."""
 _UNROLLED = 0.005
 """Rise in meters of the ball while the foot rolls off, half of which is taken for noise and left out."""
+_FLAT = math.radians(1)
+"""Angle in radians by which a heel rises while it is labeled as down, half of which is taken for noise and left out."""
 _ARC = 6
 """Frames before and after an edge in which a swinging foot is as high as over it."""
 _SMOOTH_FLOOR = 0.006
@@ -207,19 +209,30 @@ def stance_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
 
 
 def _steady(rotation: Array, bone: Array, stances: Stances) -> Array:
-    """Foot rotations (M, 4) that keep the foot's direction `bone` (M, 3) constant while heel and toe are down."""
+    """Foot rotations (M, 4) that keep the heading of the foot `bone` (M, 3) constant while heel and toe are down, and
+    its sole flat but for a heel that already rises: held down until its contact ends, the knee would snap."""
     turn = np.zeros_like(bone)
     if not len(stances):
         return rotation
     on = stances.mask
-    turn[on] = to_exponential_map(between(bone[on], stances.mean(bone)[stances.last[on]]))
+    flat, now = stances.mean(bone)[stances.last[on]], bone[on]
+    level = _slope(flat)
+    rise = np.maximum(level - _slope(now), 0)
+    slope = (level - rise * rise / (rise + _FLAT))[:, None]
+    heading = flat[:, :2] / np.maximum(np.linalg.norm(flat[:, :2], axis=1, keepdims=True), 1e-9)
+    turn[on] = to_exponential_map(between(now, np.concatenate((heading * np.cos(slope), np.sin(slope)), axis=1)))
     stances.glide(turn, _FOOT_GLIDE)
     return multiply(from_exponential_map(turn), rotation)
 
 
+def _slope(v: Array) -> Array:
+    """Angles (M,) in radians of vectors (M, 3) over the horizontal."""
+    out: Array = np.arctan2(v[:, 2], np.linalg.norm(v[:, :2], axis=1))
+    return out
+
+
 def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Stances, height: Array) -> Array:
     """Offset (M, 3) that keeps the supporting point of a foot still and on the ground at `height` (M,)."""
-    rolling = toe_on & ~heel_on
     offset = np.zeros_like(toe)
     if not len(stances):
         return offset
@@ -229,17 +242,19 @@ def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Sta
     drift = np.cumsum(step, axis=0)
     drift -= drift[stances.starts][stances.last]
     offset[:] = stances.mean(drift)[stances.last] - drift
-    offset[:, 2] = _lift(height + TOE_HEIGHT - toe[:, 2] + _rise(toe[:, 2], toe_on, rolling, stances), toe_on, stances)
+    offset[:, 2] = _lift(height + TOE_HEIGHT - toe[:, 2] + _rise(toe[:, 2], toe_on, stances), toe_on, stances)
     offset[~stances.mask] = 0
     stances.glide(offset)
     return offset
 
 
-def _rise(toe: Array, toe_on: Array, rolling: Array, stances: Stances) -> Array:
-    """Rise (M,) in meters of the ball at heights (M,) over its stance's own while the foot rolls off over the toes."""
+def _rise(toe: Array, toe_on: Array, stances: Stances) -> Array:
+    """Rise (M,) in meters of the ball at heights (M,) over its stance's own, as the foot rolls off over the toes or is
+    lifted."""
     stood = stances.mean(_lift(toe, toe_on, stances)[:, None])[stances.last, 0]
     rise = np.maximum(toe - stood, 0)
-    return np.where(rolling, rise * rise / (rise + _UNROLLED), 0)
+    out: Array = rise * rise / (rise + _UNROLLED)
+    return out
 
 
 def _lift(lift: Array, toe_on: Array, stances: Stances) -> Array:

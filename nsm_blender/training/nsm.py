@@ -46,7 +46,7 @@ from .graph import Graph
 from .loop import Training, cosine
 from .nsm_batches import INTERACTION_USED, Batches, sequence_starts, statistics
 from .nsm_data import KINDS, Packed
-from .nsm_sequences import Sequences, drawn
+from .nsm_sequences import OtherPoses, Sequences, drawn
 
 PIECES = {
     "root_velocity": 6.0,
@@ -192,6 +192,7 @@ class Trainer(Training):
         self._graph: Graph | None = None
         self._starts = {length: sequence_starts(data, length) for length in set(settings.lengths)}
         self._learned_from = len(data)
+        self._poses = OtherPoses(data)
         if settings.teach:
             # In all other frames other experts are read.
             active = added_experts.active(data, self._taught)
@@ -290,21 +291,27 @@ class Trainer(Training):
         count = len(rows)
         pose_noise, beside = self._pose_noise(count), drawn(count, self.noise)
         own = torch.stack([self._own(count) for _ in range(self._length)])
-        given = (torch.from_numpy(rows)[part], beside[part], pose_noise[part], own[:, part])
+        posed = torch.from_numpy(self._poses.drawn(rows, self.noise))
+        given = (torch.from_numpy(rows)[part], beside[part], pose_noise[part], posed[part], own[:, part])
         return tuple(one.to(self.device) for one in given)
 
     def _unrolled(
-        self, rows: torch.Tensor, beside: torch.Tensor, pose_noise: torch.Tensor, own: torch.Tensor
+        self,
+        rows: torch.Tensor,
+        beside: torch.Tensor,
+        pose_noise: torch.Tensor,
+        posed: torch.Tensor,
+        own: torch.Tensor,
     ) -> torch.Tensor:
         """Weighted squared error over the next frames from `rows` (N,) on, in closed loop: each but the first is
         predicted from what was predicted before.
 
-        beside: (N, 4) of `nsm_sequences.drawn`. pose_noise: (N, FRAME.size). own: (frames, N, 1), whether a sequence
-        goes on from a frame with the network's own output.
+        beside: (N, 4) of `nsm_sequences.drawn`. pose_noise: (N, FRAME.size). posed: rows (N,) in whose poses they
+        begin. own: (frames, N, 1), whether a sequence goes on from a frame with the network's own output.
         """
         settings, batches = self.settings, self._batches
         parameters = self._cast()
-        sequences = Sequences(batches, rows, beside, pose_noise)
+        sequences = Sequences(batches, rows, beside, pose_noise, posed)
         total = torch.zeros((), device=self.device)
         state: State = None
         before: torch.Tensor | None = None

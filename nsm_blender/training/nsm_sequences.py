@@ -14,14 +14,19 @@ import copy
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from ..models.layout import Layout
-from ..models.nsm import CURRENT, DT, FRAME, GOAL, OUTPUT, SAMPLE_FRAMES
+from ..models.nsm import ACTIONS, CONTACTS, CURRENT, DT, FPS, FRAME, GOAL, OUTPUT, SAMPLE_FRAMES
 from ..motion.root import angle_of, direction, to_local, to_world
+from ..motion.rotations import Array
 from ..rollout.feedback import bidirectional, future, next_positions, next_root, piece, velocities
 from ..rollout.nsm_features import CORNERS, WINDOW
 from .nsm_batches import Batches, Raw
+from .nsm_data import Packed
+from .pose_offset import ASTRAY as SHARE
+from .pose_offset import PoseOffset
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,17 @@ class Recovery:
 
 
 ASTRAY, RECOVERY = Astray(), Recovery()
+_PHASES = 0.005
+"""Share of all frames, in the order of their phases, up to which two are at about the same one."""
+_FARTHEST = 0.2
+"""Largest mean distance in meters of the joints from the recorded pose in which a sequence begins: about that of a walk
+from a stop; from farther away there is no way within a second."""
+_STEPS = ("idle", "walk", "run")
+"""Actions that are told apart by nothing else than speed, and follow each other at any time."""
+_HANDS = [CONTACTS.index(side + "Hand") for side in ("Left", "Right")]
+_TOUCHES = 0.5
+"""Contact label from which a hand holds on to something."""
+_POSE = ("joint_position", "joint_rotation", "joint_velocity")
 _STEP = 0.02
 """Meters of a change of the root's height in a frame from which it is one, and no rounding of stored numbers."""
 
@@ -61,7 +77,8 @@ class Sequences:
     and so on frame by frame.
 
     drawn: (N, 4) of `drawn`, by which the sequences begin as far from the recording as astray says. pose_noise: (N,
-    FRAME.size) that is added to the first frames.
+    FRAME.size) that is added to the first frames. posed: rows (N,) in whose poses they begin, their own for those that
+    begin as recorded.
     """
 
     def __init__(
@@ -70,11 +87,15 @@ class Sequences:
         rows: torch.Tensor,
         drawn: torch.Tensor,
         pose_noise: torch.Tensor,
+        posed: torch.Tensor,
         astray: Astray = ASTRAY,
     ) -> None:
         self._batches, self._rows, self._step = batches, rows, 0
         self._raw, self._recorded_phase, self._recorded_y = batches.raw(rows)
+        self._off = self._posed_as(posed)
         self._frame, self._phase = self._raw["frame"] + pose_noise, self._recorded_phase
+        for name, off in zip(_POSE, (self._off.place, self._off.turn, self._off.rate), strict=True):
+            self._frame[:, getattr(FRAME, name)] += off
         self._recorded = torch.zeros((len(rows), 4), device=pose_noise.device)
         # Seconds from a frame to each of its future samples.
         samples = OUTPUT.shape("trajectory_position")[0]
@@ -91,6 +112,17 @@ class Sequences:
         out[:, :2] = drawn[:, 1:3] * spread[:, None]
         out[:, 3] = drawn[:, 3] * astray.turn * chosen
         return out
+
+    def _posed_as(self, rows: torch.Tensor) -> PoseOffset:
+        """From the recorded poses to those of other rows (N,)."""
+        there, _, y = self._batches.raw(rows)
+
+        def off(name: str) -> tuple[torch.Tensor, torch.Tensor]:
+            before, after = getattr(FRAME, name), getattr(OUTPUT, name)
+            other, own = there["frame"][:, before], self._raw["frame"][:, before]
+            return other - own, ((y[:, after] - other) - (self._recorded_y[:, after] - own)) * FPS
+
+        return PoseOffset(*off("joint_position"), *off("joint_rotation"))
 
     @property
     def rows(self) -> torch.Tensor:
@@ -167,6 +199,12 @@ class Sequences:
         seen, turned = _seen_from(*_in_world(self._recorded_y, OUTPUT, "goal_", after), root)
         _put(out, "goal_position", seen)
         _put(out, "goal_direction", turned)
+
+        off = self._off.after((self._step + 1) * DT)
+        ahead = off.after(len(self._ahead) * SAMPLE_FRAMES * DT)
+        for name, by in zip(_POSE, (off.place, off.turn, off.rate), strict=True):
+            out[:, getattr(OUTPUT, name)] += by
+        out[:, OUTPUT.future_joint_position] += ahead.place
 
         lag = _wrapped(self._recorded_phase - self._phase)
         _put(out, "phase_change", (piece(out, "phase_change") + (RECOVERY.rate * lag)[:, None]).clamp(min=0))
@@ -258,6 +296,35 @@ def drawn(count: int, noise: torch.Generator) -> torch.Tensor:
     """Random numbers (count, 4) for where sequences begin: one from 0 to 1, and three of a standard normal."""
     parts = (torch.rand(count, 1, generator=noise), torch.randn(count, 2, generator=noise))
     return torch.cat((*parts, torch.randn(count, 1, generator=noise)), dim=1)
+
+
+class OtherPoses:
+    """Frames of the packed data in whose poses sequences may begin that go on as others."""
+
+    def __init__(self, data: Packed) -> None:
+        labels = data.frame[:, FRAME.trajectory_action].reshape(len(data), -1, len(ACTIONS))[:, CURRENT]
+        steps = np.isin(ACTIONS, _STEPS)
+        # Of what is done beside steps, the most; 0 where there are steps alone.
+        doing = np.where(labels[:, ~steps].max(axis=1) > 0.5, labels[:, ~steps].argmax(axis=1) + 1, 0)
+        self._data, self._doing = data, doing
+        self._order = np.lexsort((data.phase, doing))
+        self._rank = np.empty(len(data), dtype=np.int64)
+        self._rank[self._order] = np.arange(len(data))
+
+    def drawn(self, rows: Array, noise: torch.Generator) -> Array:
+        """For each of the rows (N,) another one at about the same phase in which the same is done, in no pose that is
+        too far off, and no hand of either holds on to anything; for all but a share `pose_offset.ASTRAY`, and where the
+        one that comes up is none, the row itself."""
+        most = max(round(_PHASES * len(self._order)), 1)
+        steps = torch.randint(-most, most + 1, (len(rows),), generator=noise).numpy()
+        other = self._order[np.clip(self._rank[rows] + steps, 0, len(self._order) - 1)]
+        astray = (torch.rand(len(rows), generator=noise) < SHARE).numpy() & (self._doing[other] == self._doing[rows])
+        for row in (rows, other):
+            astray &= (self._data.output[row, OUTPUT.contact][:, _HANDS] < _TOUCHES).all(axis=1)
+        places = [self._data.frame[row, FRAME.joint_position].astype(np.float32) for row in (rows, other)]
+        apart = np.linalg.norm((places[0] - places[1]).reshape(len(rows), -1, 3), axis=-1).mean(axis=-1)
+        out: Array = np.where(astray & (apart < _FARTHEST), other, rows)
+        return out
 
 
 def _shaped(values: torch.Tensor, name: str, layout: Layout = FRAME) -> torch.Tensor:

@@ -14,10 +14,10 @@ import torch
 
 from ..errors import UserError
 from ..models.pfnn import CONTROL_POINTS, FPS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward, forward_each
-from ..motion.easing import critically_damped
 from ..motion.rotations import Array
 from .loop import Training, cosine
 from .pfnn_data import DataSet, Features, balance
+from .pose_offset import ASTRAY, PoseOffset
 from .terrain.data import HEIGHTS_IN, HEIGHTS_OUT, GroundSet
 
 BLOCKS = 16
@@ -26,10 +26,6 @@ BLOCK_SIZE = 64
 """Samples in a phase block: their phases are nearly equal, so that they share one set of blended weights."""
 SEQUENCES = 128
 """Sequences in a batch."""
-ASTRAY = 0.5
-"""Share of the sequences that begin in another pose than the recorded one."""
-RECOVERY = 8.0
-"""Rate in 1/s at which such a pose comes to the recorded one, critically damped: after 0.6 s a twentieth is left."""
 _POSE_IN = slice(INPUT.joint_position.start, INPUT.joint_velocity.stop)
 _POSE_OUT = slice(OUTPUT.joint_position.start, OUTPUT.joint_velocity.stop)
 """The pose that goes in, and the one that comes out and goes into the next frame."""
@@ -86,25 +82,11 @@ def phase_blocks(phase: Array, weights: Array, rng: np.random.Generator) -> Iter
         yield blocks[chosen], centers[chosen]
 
 
-@dataclass(frozen=True, eq=False)
-class PoseOffset:
-    """Offsets of poses from recorded ones, which fade as in a critically damped spring: what the network is to do where
-    the character is in another pose than the recorded one, as after each command that changes its gait.
-
-    place: (S, 3 J) meters of the joints' positions as they go in. turn: (S, 3 J) of their rotations as they come out,
-    exponential maps. rate, turn_rate: changes of these per second.
-    """
-
-    place: Array
-    rate: Array
-    turn: Array
-    turn_rate: Array
-
-    def after(self, frame: int) -> Array:
-        """Offsets (S, 9 J) of positions, velocities and rotations as they come out of the frame with this index."""
-        place, rate = critically_damped(self.place, self.rate, RECOVERY, (frame + 1) / FPS)
-        turn, _ = critically_damped(self.turn, self.turn_rate, RECOVERY, frame / FPS)
-        return np.concatenate((place, rate, turn), axis=1)
+def faded(off: PoseOffset, frame: int) -> Array:
+    """What is left (S, 9 J) of offsets of the poses that went into the first frame, in positions, velocities and
+    rotations as they come out of the frame with this index: its rotations are those of the pose that went in."""
+    out = off.after((frame + 1) / FPS)
+    return np.concatenate((out.place, out.rate, off.after(frame / FPS).turn), axis=1)
 
 
 class Trainer(Training):
@@ -206,7 +188,7 @@ class Trainer(Training):
             phase = torch.from_numpy(self.data.train.phase[first + frame]).float().to(self.device)
             out = forward_each(self.parameters, x, phase)
             y = self._y[index]
-            y[:, _BODY_OUT] += self._scaled(off.after(frame), self.data.y_scale[_BODY_OUT])
+            y[:, _BODY_OUT] += self._scaled(faded(off, frame), self.data.y_scale[_BODY_OUT])
             total = total + ((out - y) ** 2).mean()
             pose = self._going_in(out[:, _POSE_OUT], first + frame)
         return total / self.length

@@ -4,10 +4,12 @@
 import numpy as np
 import pytest
 
+from nsm_blender.models.nsm import FPS
 from nsm_blender.motion.foot_lock import plant_feet
 from nsm_blender.motion.rotations import from_axis_angle, multiply, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from nsm_blender.motion.stances import Stances
+from nsm_blender.naturalness.metrics import hinge_angles
 
 from .synthetic import perform
 
@@ -78,6 +80,27 @@ def test_a_heel_that_lands_before_its_toe_does_not_slip_when_the_toe_comes_down(
     speed = np.linalg.norm(np.diff(heel, axis=0), axis=1)[standing] * 60
     assert len(landing) > 2
     assert speed.max() < 0.01
+
+
+def test_a_foot_that_is_lifted_while_it_is_labeled_as_down_is_not_held_until_the_knee_snaps(walk):
+    """Labels end by speed and height: a foot that is lifted slowly is five centimeters up by then."""
+    hips, rotations, _ = walk
+    count = 120
+    standing, hips = np.repeat(rotations[:, -1:], count, axis=1), np.repeat(hips[:, -1:], count, axis=1)
+    bend = 0.6 * (1 - np.cos(np.pi * np.clip((np.arange(count) - 30) / 60, 0, 1))) / 2
+    for name, share in (("LeftUpLeg", -1.0), ("LeftLeg", 1.0), ("LeftFoot", 1.5), ("LeftToe", 1.5)):
+        joint = MODEL_SKELETON.index(name)
+        turn = from_axis_angle(np.tile([1.0, 0.0, 0.0], (count, 1)), share * bend)
+        standing[0, :, joint] = multiply(turn, standing[0, :, joint])
+    toe = MODEL_SKELETON.positions(hips[0], standing[0])[:, MODEL_SKELETON.index("LeftToe"), 2]
+    contacts = np.ones((1, count, 4))
+    contacts[0, toe > toe[0] + 0.05, :2] = 0
+    assert 0 < contacts[0, :, 0].sum() < count
+
+    _, planted = plant_feet(hips, standing, contacts)
+    speed = np.degrees(np.diff(hinge_angles(planted[0])["LeftLeg"])) * FPS
+    people = 88  # deg/s by which a knee's speed changes in two frames of people's rises, 99th percentile
+    assert np.abs(speed[2:] - speed[:-2]).max() < people
 
 
 def test_a_swinging_toe_clears_the_floor_in_the_middle_of_a_step(walk):

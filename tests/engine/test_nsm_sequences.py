@@ -45,10 +45,13 @@ def batches(data: Packed) -> Batches:
     return Batches(data, statistics(data, "kronecker"), "kronecker", "cpu")
 
 
-def begun(batches: Batches, rows: list[int], astray: nsm_sequences.Astray, seed: int = 0) -> Sequences:
+def begun(
+    batches: Batches, rows: list[int], astray: nsm_sequences.Astray, seed: int = 0, posed: list[int] | None = None
+) -> Sequences:
     noise = torch.Generator().manual_seed(seed)
     drawn = nsm_sequences.drawn(len(rows), noise)
-    return Sequences(batches, torch.tensor(rows), drawn, torch.zeros(len(rows), FRAME.size), astray)
+    posed = torch.tensor(rows if posed is None else posed)
+    return Sequences(batches, torch.tensor(rows), drawn, torch.zeros(len(rows), FRAME.size), posed, astray)
 
 
 def pieces(values: Array, layout: Layout, name: str) -> Array:
@@ -98,8 +101,36 @@ def test_a_sequence_that_begins_astray_is_led_back_to_the_recording(batches: Bat
         assert first.min() > 0.02 and (last < 0.25 * first + 0.02).all()
 
 
+def test_a_sequence_that_begins_in_another_pose_comes_to_the_recorded_one_within_a_second(batches: Batches) -> None:
+    rows, others = [10, 40, 70], [25, 60, 100]
+    sequences = begun(batches, rows, STRAIGHT, posed=others)
+    pose = slice(FRAME.joint_position.start, FRAME.joint_rotation.stop)
+
+    def now() -> tuple[Array, Array]:
+        return np.asarray(sequences.inputs()[0]["frame"]), np.asarray(batches.raw(sequences.rows)[0]["frame"])
+
+    given, recorded = now()
+    begins = np.abs(given - recorded)[:, pose].max(1)
+    np.testing.assert_allclose(given[:, pose], batches.raw(torch.tensor(others))[0]["frame"][:, pose], atol=1e-3)
+    for _ in range(round(FPS)):
+        sequences.advance(sequences.right())
+    given, recorded = now()
+    assert (np.abs(given - recorded)[:, pose].max(1) < 0.05 * begins + 0.02).all()
+
+
+def test_poses_to_begin_in_are_of_the_same_phase_and_near(data: Packed) -> None:
+    rows = np.repeat(np.arange(len(data)), 4)
+    others = nsm_sequences.OtherPoses(data).drawn(rows, torch.Generator().manual_seed(0))
+    apart = np.abs(np.angle(np.exp(1j * (data.phase[others] - data.phase[rows]))))
+    places = data.frame[:, FRAME.joint_position].astype(float)
+    far = np.linalg.norm((places[others] - places[rows]).reshape(len(rows), -1, 3), axis=-1).mean(-1)
+    assert 0.1 < (others != rows).mean() < 0.7
+    assert apart.max() < 0.3 and far.max() < 0.2
+
+
 def test_what_is_right_stays_right_when_it_is_fed_back(batches: Batches) -> None:
-    sequences = begun(batches, [10, 40, 70, 140], replace(STRAIGHT, share=1.0, at_goal=0.2, turn=0.2))
+    astray = replace(STRAIGHT, share=1.0, at_goal=0.2, turn=0.2)
+    sequences = begun(batches, [10, 40, 70, 140], astray, posed=[20, 40, 60, 120])
     for _ in range(FRAMES // 2):
         right = sequences.right()
         np.testing.assert_allclose(sequences.advance(right), right, atol=1e-5)

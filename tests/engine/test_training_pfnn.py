@@ -23,16 +23,16 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 from nsm_blender.training.cards import save_weights  # noqa: E402
 from nsm_blender.training.loop import Training  # noqa: E402
 from nsm_blender.training.pfnn import (  # noqa: E402
-    ASTRAY,
     BLOCK_SIZE,
     BLOCKS,
     GroundTrainer,
-    PoseOffset,
     Settings,
     Trainer,
+    faded,
     phase_blocks,
     sequence_starts,
 )
+from nsm_blender.training.pose_offset import ASTRAY, PoseOffset  # noqa: E402
 
 from .synthetic import perform  # noqa: E402
 
@@ -381,7 +381,7 @@ def test_sequences_begin_in_poses_of_others_at_about_the_same_phase(walks: DataS
 def test_the_offset_of_a_pose_fades_within_a_second_from_the_rate_that_it_has() -> None:
     rng = np.random.default_rng(0)
     place, rate, turn, turn_rate = rng.standard_normal((4, 2, 3 * JOINTS))
-    after = [PoseOffset(place, rate, turn, turn_rate).after(frame) for frame in range(61)]
+    after = [faded(PoseOffset(place, rate, turn, turn_rate), frame) for frame in range(61)]
     places, rates, turns = (np.array([np.split(values, 3, axis=1)[i] for values in after]) for i in range(3))
     np.testing.assert_allclose(places[0], place + rate / 60, atol=0.03)
     np.testing.assert_array_equal(turns[0], turn)

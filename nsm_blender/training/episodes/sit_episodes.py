@@ -22,7 +22,7 @@ from .episode import DEEPEST, Episode, Fault, Goals, asked_for, unnatural
 from .pool import Pool
 from .reach import Target, reaching
 from .sitting import Sit
-from .track import Track, joined
+from .track import HALF_LIFE, Track, joined
 
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 LARGEST_CHANGE = 0.09
@@ -39,6 +39,9 @@ _BLEND = 1.0
 """Seconds over which the change of the seat's height comes in (5.2, step 4)."""
 _HAND_BLEND = 0.6
 """Seconds over which a hand comes to an arm rest and leaves it."""
+_SEATED_HALF_LIFE = 0.35
+"""Seconds in which half of the difference between two templates is gone on the seat: hands lie as far apart there as
+from the lap to the side."""
 _ENTRIES = 5
 """Frames of a sit at which an approach may be joined to it."""
 _AS_RECORDED = 0.4
@@ -73,7 +76,7 @@ def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name:
         seat, collider, ahead = found
     parts, spans = _assembled(pool, down, up, Surroundings([collider]).at(0), rng)
     # The hips are brought back onto the seat below, and the feet stay where they then are.
-    track = joined(parts).moved(0.0, np.zeros(2), np.array([0.0, -ahead]))
+    track = joined(parts, (HALF_LIFE, _SEATED_HALF_LIFE, HALF_LIFE)).moved(0.0, np.zeros(2), np.array([0.0, -ahead]))
     start, seated, rising, risen = spans
     track = track.relabeled(start, rising + round(0.6 * (risen - rising)), "sit")
     track = _fitted(track, seat, (start, seated, rising, risen))

@@ -35,8 +35,9 @@ from ...motion.rotations import (
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, mirror_indices
 
 _MIRROR = mirror_indices(MODEL_SKELETON.names)
-HALF_LIFE = 0.12
-"""Seconds in which half of the difference at a join is gone."""
+HALF_LIFE = 0.18
+"""Seconds in which half of the difference at a join is gone: the hands, some ten centimeters off, then come over with
+no more than people's accelerations."""
 ACTION_BLEND = 0.3
 """Seconds over which action labels change."""
 _MOST_TRACKS = 1_000
@@ -180,14 +181,15 @@ def align(track: Track, frame: int, place: Array, angle: float) -> Track:
     return track.moved(angle - float(root[3]), root[:2], np.asarray(place) - root[:2])
 
 
-def joined(parts: Sequence[Track], half_life: float = HALF_LIFE, *, own_heights: bool = False) -> Track:
+def joined(parts: Sequence[Track], half_lives: Sequence[float] = (), *, own_heights: bool = False) -> Track:
     """Parts one after another, the first frame of each where the last of the one before belongs in the world.
 
-    What is left of difference in pose and velocity at a join decays afterwards (inertialization); the feet, which
-    that lets slide, are planted again: on the ground, or each at its own height.
+    What is left of difference in pose and velocity at a join decays afterwards (inertialization), half of it in
+    `half_lives` seconds of each join, by default HALF_LIFE; the feet, which that lets slide, are planted again: on the
+    ground, or each at its own height.
     """
     hips, rotations = [parts[0].hips], [parts[0].rotations]
-    for part in parts[1:]:
+    for part, half_life in zip(parts[1:], half_lives or [HALF_LIFE] * (len(parts) - 1), strict=True):
         moved_hips, moved_rotations = _inertialized(hips[-1], rotations[-1], part, half_life)
         hips.append(moved_hips)
         rotations.append(moved_rotations)
