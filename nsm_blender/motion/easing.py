@@ -16,11 +16,14 @@ def smoothstep(t: Array) -> Array:
 
 
 def eased(count: int, start: float, full: float, full_end: float, end: float) -> Array:
-    """Weight (count,) that rises from frame `start` to `full` and falls from `full_end` to `end`, as `smoothstep`."""
+    """Weight (count,) that rises from frame `start` to `full` and falls from `full_end` to `end` as people's hands go
+    from place to place: with the least jerk (Flash and Hogan 1985)."""
     at = np.arange(count, dtype=float)
     rise = (at - start) / max(full - start, 1e-6)
     fall = (end - at) / max(end - full_end, 1e-6)
-    return smoothstep(np.minimum(rise, fall))
+    t = np.clip(np.minimum(rise, fall), 0.0, 1.0)
+    out: Array = t**3 * (10 + t * (6 * t - 15))
+    return out
 
 
 def critically_damped(off: Array, rate: Array, speed: float, seconds: Array | float) -> tuple[Array, Array]:

@@ -60,6 +60,9 @@ KNEELING, KNEELS = 0.05, 0.05
 2.7 s before they set up a foot."""
 UPRIGHT = 0.15
 """Meters beyond the edge at which the root of a character that has knelt is, as people's, when it stands upright."""
+RISING = 0.37
+"""Meters by which the root comes forward as a person gets up from a seat: the median of 22 rises (quartiles 0.33 to
+0.40), in 0.9 to 1.7 s."""
 UNEVEN = 0.6
 """Share by which each meter up or down in a meter of the way slows the character: people take stairs at about three
 quarters of their level speed."""
@@ -138,8 +141,9 @@ class Walker:
     def ahead(self, times: Array, pace: float | None = None, rest: float = 0.0) -> Array:
         """Arc lengths (T,) where the character will be after `times` (T,) seconds, about.
 
-        pace: m/s at which it goes now, from which it only gets faster by and by, and not before `rest` seconds; faster
-        than the way allows, it is held back. None: as fast as the way allows at once.
+        pace: m/s at which it goes now, from which it only gets faster by and by; faster than the way allows, it is held
+        back. None: as fast as the way allows at once. rest: seconds for which it still gets up from a seat, and comes
+        no farther than people do meanwhile, however fast its root leaves the seat.
         """
         taken = self._taken
         now = np.interp(self.along, self._s, taken)
@@ -150,7 +154,10 @@ class Walker:
         if pace > wanted:
             out = self.along + (out - self.along) * max(1 - HOLDING_BACK * (pace / max(wanted, 0.1) - 1), SLOWEST_SHARE)
         gaining = np.maximum(times - rest, 0.0)
-        return np.minimum(out, self.along + pace * times + 0.5 * GAINING * gaining**2)
+        going = pace * times
+        if rest > 0:
+            going = np.minimum(going, max(RISING - self.along, 0.0))
+        return np.minimum(out, self.along + going + 0.5 * GAINING * gaining**2)
 
     def future(self, state: State, stop: float) -> Future:
         """The trajectory asked for. stop: arc length beyond which the character must not go, for now."""

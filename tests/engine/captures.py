@@ -51,7 +51,7 @@ def sits_down(standing: Track) -> tuple[Track, Array]:
     """The track of a standing character that, from the fourth to the eighth second, sits down behind its heels and gets
     up again; and the place (3,) where the sitting surface must have been."""
     down, up = SEATED
-    weight = eased(len(standing), (down - 0.9) * FPS, down * FPS, up * FPS, (up + 0.9) * FPS)
+    weight = eased(len(standing), (down - 1.1) * FPS, down * FPS, up * FPS, (up + 1.1) * FPS)
     facing = standing.root()[round(6 * FPS), 3]
     back = np.array([-np.sin(facing), np.cos(facing), 0.0])
     track = reaching(standing, weight[:, None] * (0.4 * back - [0.0, 0.0, 0.3]), {})

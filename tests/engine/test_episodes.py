@@ -251,9 +251,11 @@ def test_a_pushed_door_opens_before_the_body_and_never_shuts() -> None:
     body = np.stack((np.zeros(300), np.linspace(1.2, -2.0, 300)), axis=1)
     swing = pushed(doorway, body, 60, rng)
     assert (swing.angle[: swing.begin] == 0).all() and (np.diff(swing.angle) >= 0).all()
-    assert swing.touch < swing.begin < swing.release and 1.2 < swing.angle[-1] < 1.8
-    # The handle keeps its distance before the body until it is let go.
-    ahead = (body[:, 1] - doorway.grip(swing.angle)[:, 1])[swing.begin : swing.release]
+    assert swing.touch <= swing.begin < swing.release and 1.2 < swing.angle[-1] < 1.8
+    # The handle moves off softly, and then keeps its distance before the body until it is let go.
+    handle = doorway.grip(swing.angle)[: swing.release]
+    assert np.abs(np.diff(handle, 2, axis=0)).max() * FPS**2 < 12
+    ahead = (body[: swing.release, 1] - handle[:, 1])[swing.begin + round(0.3 * FPS) :]
     assert np.ptp(ahead) < 0.1
     swing = pulled(300, 60, 1.0, rng)
     assert (np.diff(swing.angle) >= 0).all() and 1.2 < swing.angle[-1] < 1.8

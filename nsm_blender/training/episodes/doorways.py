@@ -11,6 +11,7 @@ from ...geometry.colliders import Collider, Cuboids
 from ...geometry.furniture import held_out, make
 from ...geometry.roles import Door
 from ...models.nsm import FPS
+from ...motion.easing import eased
 from ...motion.rotations import Array, from_yaw, rotate
 
 _WALL_LENGTHS = (0.5, 2.0)
@@ -25,8 +26,10 @@ _OPEN = (1.3, 1.75)
 """Radians that a door stands open in the end, from the least to the most."""
 _FARTHER = 0.1
 """Radians that a leaf swings on by itself at least."""
+_GIVING = 0.3
+"""Seconds in which a leaf that is pushed comes to move as fast as the body: the arm bends meanwhile."""
 _BEFORE_MOVING = 0.15
-"""Seconds that the hand is on the handle before the leaf moves."""
+"""Seconds that the hand is on the handle before the leaf is pulled."""
 _SLOWEST = 0.012
 """Radians in a frame below which a leaf is let go."""
 _LET_GO = (0.75, 1.0)
@@ -130,12 +133,12 @@ def wall_round(frame: Cuboids, thick: float, lengths: Array) -> Cuboids:
 
 def pushed(doorway: Doorway, body: Array, touch: int, rng: np.random.Generator) -> Swing:
     """The swing of a leaf that a body, whose root passes the places `body` (T, 2), pushes before it."""
-    begin = touch + round(_BEFORE_MOVING * FPS)
-    ahead = np.maximum.accumulate(np.maximum(body[begin, 1] - body[:, 1], 0))
-    ahead[:begin] = 0
+    count = len(body)
+    share = eased(count, touch, touch + _GIVING * FPS, count, count + 1)
+    ahead = np.maximum.accumulate(np.maximum(-np.cumsum(share * np.diff(body[:, 1], prepend=body[0, 1])), 0))
     radius = float(np.linalg.norm(doorway.handle[:2] - doorway.hinge))
     angle = np.arcsin(np.clip(ahead / radius, 0, 0.98))
-    return _let_go(angle, touch, begin, rng)
+    return _let_go(angle, touch, touch, rng)
 
 
 def pulled(count: int, touch: int, seconds: float, rng: np.random.Generator) -> Swing:

@@ -16,7 +16,7 @@ from ...motion.rotations import Array, from_yaw, multiply, normalize, rotate
 from ...motion.skeleton import MODEL_SKELETON
 from .boxes import Box
 from .lifting import Lift
-from .reach import ARMS, Target, hand_places, held, palm, reaching
+from .reach import ARMS, Target, held, palm, reaching
 from .track import Track
 
 PALM_THICKNESS = 0.02
@@ -56,14 +56,8 @@ _LIFTED = 0.05
 """Meters that a box is lifted off a table before it is drawn near."""
 _OPEN = 0.06
 """Meters that each hand is off its face on the way there."""
-_FADE = 0.6
-"""Seconds over which hands come to a box on the floor and leave it."""
-_FADE_STANDING = 0.7
-"""Seconds over which the hands of a standing character come to a box and leave it."""
-_ROUNDS = 6
-"""Most rounds of bringing hips and arms to the palms."""
-_NEAR_ENOUGH = 0.004
-"""Meters from the palms to their places at which no further round is needed."""
+_FADE = 0.95
+"""Seconds over which hands come to a box and leave it: with people's accelerations."""
 _LEAN = 0.9
 """Radians that a standing character leans forward for each meter that the palms are below `_LEANT_BELOW`."""
 _LEANT_BELOW = 1.05
@@ -103,16 +97,8 @@ def holding(track: Track, lift: Lift, box: Box, hold: Hold) -> Track:
     place, facing, weight = _way(track, hips, lift, box, hold)
     spread = np.maximum(1 - weight, 0) * _OPEN
     half = (box.width / 2 + PALM_THICKNESS + spread)[:, None] * facing
-    reached = reaching(track, hips, _on_faces(track, place, half, weight))
-    # Again, as the hands turn with the forearms.
-    for _ in range(_ROUNDS):
-        targets = _on_faces(reached, place, half, weight)
-        wrists = hand_places(reached)
-        off = max(float((np.linalg.norm(t.place - wrists[s], axis=1) * t.weight).max()) for s, t in targets.items())
-        if off < _NEAR_ENOUGH:
-            break
-        reached = reaching(reached, np.zeros_like(hips), targets)
-    return reached
+    palms = {side: Target(place + sign * half, weight, PALM) for side, sign in (("Left", 1.0), ("Right", -1.0))}
+    return reaching(track, hips, palms)
 
 
 def box_poses(track: Track, hold: Hold, held_frames: slice) -> Array:
@@ -180,7 +166,7 @@ def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[A
     carried[:, 2] = hold.carried + 0.6 * (track.hips[:, 2] - _STANDING_HIPS)
     lying = np.array([0.0, 0.0, hold.height])
     square = _leftward(root[:, 3])
-    fade = (_FADE_STANDING if lift.standing else _FADE) * FPS
+    fade = _FADE * FPS
     weight = (
         eased(count, grasp - fade, grasp - 2, count, count + 1)
         if lift.way == "up"
@@ -189,12 +175,12 @@ def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[A
     if lift.standing:
         away = 1 - eased(count, grasp - blend, grasp - 0.15 * blend, grasp + 0.15 * blend, grasp + blend)
         off = 1 - eased(count, grasp - 1.3 * blend, grasp - 0.5 * blend, grasp + 0.5 * blend, grasp + 1.3 * blend)
-        lifted = _LIFTED * (1 - eased(count, grasp - 0.3 * blend, grasp - 2, grasp + 2, grasp + 0.3 * blend))
+        lifted = _LIFTED * (1 - eased(count, grasp - 0.5 * blend, grasp - 2, grasp + 2, grasp + 0.5 * blend))
         place = lying + away[:, None] * (carried - lying)
         place[:, 2] = hold.height + lifted * (1 - off) + off * (carried[:, 2] - hold.height)
         facing = normalize(np.array([1.0, 0.0, 0.0]) + away[:, None] * (square - np.array([1.0, 0.0, 0.0])))
         return place, facing, weight
-    at_grasp = eased(count, grasp - 0.35 * FPS, grasp - 2, grasp + 2, grasp + 0.35 * FPS)[:, None]
+    at_grasp = eased(count, grasp - 0.7 * blend, grasp - 2, grasp + 2, grasp + 0.7 * blend)[:, None]
     far = 1 - eased(count, grasp - 1.6 * blend, grasp - 0.7 * blend, grasp + 0.7 * blend, grasp + 1.6 * blend)[:, None]
     # The way up is drawn out or shortened, so that it leads from the new grasp to the usual height.
     slope = (hold.carried - hold.height) / (_RECORDED_HEIGHT - lift.height)
@@ -243,14 +229,6 @@ def _leaning(track: Track, angle: Array) -> Track:
     rotations = track.rotations.copy()
     rotations[:, above] = multiply(np.broadcast_to(turn[:, None], (len(track), len(above), 4)), rotations[:, above])
     return replace(track, rotations=rotations)
-
-
-def _on_faces(track: Track, place: Array, half: Array, weight: Array) -> dict[str, Target]:
-    wrists = hand_places(track)
-    return {
-        side: Target(place + sign * half - (palm(track, side, PALM) - wrists[side]), weight)
-        for side, sign in (("Left", 1.0), ("Right", -1.0))
-    }
 
 
 def _straightened(track: Track, weight: Array) -> Track:

@@ -18,9 +18,10 @@ from ...motion.rotations import Array
 from .clutter import clutter
 from .doorways import Doorway, Swing, pulled, pushed, random_doorway
 from .episode import DEEPEST, Episode, Fault, Goals, asked_for, unnatural
+from .holding import PALM
 from .opening import Opening
 from .pool import Pool
-from .reach import Target, hand_places, palm, reaching
+from .reach import Target, palm, reaching
 from .standing import Stand, stands
 from .track import Track, align, joined
 
@@ -42,8 +43,10 @@ _PULL_SECONDS = (0.9, 1.2)
 """Seconds that pulling the leaf open takes, from the least to the most."""
 _FACING_IN = (0.1, 0.5)
 """Radians by which a pulling character is turned toward the opening, from the least to the most."""
-_HAND_BLEND = 0.55
-"""Seconds in which the hand comes to the handle and leaves it."""
+_HAND_BLEND = 0.9
+"""Seconds in which the hand comes to the handle and leaves it: at the 5 m/s2 with which people's hands do."""
+_LETTING_GO = 0.2
+"""Seconds in which a hand that lets go of a moving handle comes to rest, about."""
 _BEFORE = 2.5
 """Most seconds before the handle that are recorded; the rest of the way is another one."""
 _EVERY = 3
@@ -54,8 +57,6 @@ _MATCHED_AROUND = 0.25
 """Seconds after the frame that matches at which the recorded way is cut off."""
 _OFF_HANDLE = 0.02
 """Meters that the palm may be off the handle in a good episode."""
-_ROUNDS = 5
-"""Rounds of bringing the palm to the handle."""
 
 
 class Walks:
@@ -202,10 +203,11 @@ def _with_hand(track: Track, doorway: Doorway, swing: Swing, side: str) -> Track
     blend = _HAND_BLEND * FPS
     weight = eased(len(track), swing.touch - blend, swing.touch, swing.release, swing.release + blend)
     grip, none = doorway.grip(swing.angle), np.zeros((len(track), 3))
-    # Before it is there the hand goes along with the body, and after letting go it falls back from where it was.
-    grip[: swing.touch] = grip[swing.touch] + (track.hips - track.hips[swing.touch])[: swing.touch]
-    grip[swing.release :] = grip[swing.release] + (track.hips - track.hips[swing.release])[swing.release :]
-    for _ in range(_ROUNDS):
-        out = palm(track, side) - hand_places(track)[side]
-        track = reaching(track, none, {side: Target(grip - out, weight)})
-    return track
+    # On its way to the handle and back the hand goes along with the body, but comes and leaves as fast as the handle.
+    away = (1 - weight)[:, None]
+    seconds = (np.arange(len(track) - swing.release) / FPS)[:, None]
+    speed = (grip[swing.release] - grip[swing.release - 1]) * FPS
+    grip[swing.release :] = grip[swing.release] + speed * _LETTING_GO * (1 - np.exp(-seconds / _LETTING_GO))
+    grip[: swing.touch] += (away * (track.hips - track.hips[swing.touch]))[: swing.touch]
+    grip[swing.release :] += (away * (track.hips - track.hips[swing.release]))[swing.release :]
+    return reaching(track, none, {side: Target(grip, weight, PALM)})

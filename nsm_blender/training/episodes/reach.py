@@ -20,8 +20,11 @@ ARMS: dict[str, Limb] = {
     "Right": Limb("RightArm", "RightForeArm", "RightHand", (0.0, 1.0, 0.0)),
 }
 _SPINE = ("Spine", "Spine1", "Spine2")
-_ROUNDS = 2
-"""Number of times that the spine's joints bend in turn to bring the shoulders within reach."""
+_CHEST = MODEL_SKELETON.index("Spine2")
+_ROUNDS = 6
+"""Most rounds in which the spine bends to bring the shoulders within reach, and then the arms."""
+_NEAR_ENOUGH = 0.004
+"""Meters from the hands to their places at which no further round is needed."""
 _SHARE = 0.4
 """Share of the missing reach that each joint of the spine takes up in a round."""
 _STRETCH = 0.97
@@ -30,28 +33,56 @@ _STRETCH = 0.97
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Where a joint shall be: place (T, 3) world, weight (T,) 0 to 1 between its own way and the place."""
+    """Where a hand shall be: place (T, 3) world, weight (T,) 0 to 1 between its own way and the place. palm: meters
+    from the wrist, along the hand, of what shall be there; 0: the wrist itself."""
 
     place: Array
     weight: Array
+    palm: float = 0.0
 
 
 def reaching(track: Track, hips: Array, hands: Mapping[str, Target], feet: Mapping[str, Array] | None = None) -> Track:
     """The track with its hips moved by `hips` (T, 3), its hands on their targets and its ankles where they were.
 
-    feet: ankles (T, 3) by side where they shall be instead.
+    Where a hand is between its own way and its place, joints are between both poses, so that it comes over as smoothly
+    as its weight. feet: ankles (T, 3) by side where they shall be instead.
     """
     before = track.positions()
     ankles = {side: before[:, MODEL_SKELETON.index(side + "Foot")] for side in ("Left", "Right")} | dict(feet or {})
-    new_hips, rotations = track.hips + hips, track.rotations.copy()
+    new_hips, rotations = track.hips + hips, track.rotations
     wanted = {
-        side: Target(target.place - new_hips, target.weight) for side, target in hands.items() if target.weight.any()
+        side: replace(target, place=target.place - new_hips) for side, target in hands.items() if target.weight.any()
     }
-    for _ in range(_ROUNDS if wanted else 0):
-        _bend_spine(rotations, wanted)
-    for side, target in wanted.items():
-        _bend_arm(rotations, side, target)
+    rotations = _blended(rotations, _reached(rotations, wanted), wanted) if wanted else rotations.copy()
     return replace(track, hips=new_hips, rotations=make_continuous(reach_ankles(new_hips, rotations, ankles)))
+
+
+def _reached(rotations: Array, wanted: Mapping[str, Target]) -> Array:
+    """Rotations with the hands on their targets, relative to the hips, wherever these have a weight."""
+    out = rotations.copy()
+    for _ in range(_ROUNDS):
+        _bend_spine(out, wanted)
+        off = 0.0
+        for side, target in wanted.items():
+            _bend_arm(out, side, target)
+            away = _hand(out, side, target.palm) - target.place
+            off = max(off, float(np.linalg.norm(away[target.weight > 0], axis=1).max()))
+        if off < _NEAR_ENOUGH:
+            break
+    return out
+
+
+def _blended(rotations: Array, reached: Array, wanted: Mapping[str, Target]) -> Array:
+    """Between two poses by the weights of the targets: the arms each by its own, all else by the largest."""
+    most = np.max([target.weight for target in wanted.values()], axis=0)
+    turn = multiply(reached[:, _CHEST], conjugate(rotations[:, _CHEST]))
+    toward = reached.copy()
+    for side, limb in ARMS.items():
+        arm = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        hangs = multiply(np.broadcast_to(turn[:, None], rotations[:, arm].shape), rotations[:, arm])
+        own = wanted[side].weight if side in wanted else np.zeros_like(most)
+        toward[:, arm] = held(hangs, reached[:, arm], own / np.maximum(most, 1e-6))
+    return held(rotations, toward, most)
 
 
 def _bend_spine(rotations: Array, wanted: Mapping[str, Target]) -> None:
@@ -64,18 +95,20 @@ def _bend_spine(rotations: Array, wanted: Mapping[str, Target]) -> None:
             limb = ARMS[side]
             upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
             length = sum(float(np.linalg.norm(MODEL_SKELETON.offsets[joint])) for joint in (middle, end))
-            away = target.place - places[:, upper]
+            wrist = target.place - (_hand(rotations, side, target.palm) - places[:, end])
+            away = wrist - places[:, upper]
             distance = np.linalg.norm(away, axis=1)
-            missing = np.maximum(distance - _STRETCH * length, 0) * target.weight
+            used = (target.weight > 0).astype(float)
+            missing = np.maximum(distance - _STRETCH * length, 0) * used
             shift += away * (missing / np.maximum(distance, 1e-6))[:, None]
-            shoulders += places[:, upper] * target.weight[:, None]
-            total += target.weight
-        used = np.maximum(total, 1e-6)[:, None]
+            shoulders += places[:, upper] * used[:, None]
+            total += used
+        count = np.maximum(total, 1.0)[:, None]
         joint = MODEL_SKELETON.index(name)
-        arm = shoulders / used - places[:, joint]
-        turn = between(arm, arm + _SHARE * shift / np.maximum(used, 1.0))
+        arm = shoulders / count - places[:, joint]
+        turn = between(arm, arm + _SHARE * shift / count)
         none = np.broadcast_to(np.array([1.0, 0, 0, 0]), turn.shape)
-        turn = np.where(total[:, None] > 1e-6, turn, none)
+        turn = np.where(total[:, None] > 0, turn, none)
         above = [j for j in range(len(MODEL_SKELETON)) if _is_above(j, joint)]
         rotations[:, above] = multiply(np.broadcast_to(turn[:, None], rotations[:, above].shape), rotations[:, above])
 
@@ -93,11 +126,21 @@ def _bend_arm(rotations: Array, side: str, target: Target) -> None:
     limb = ARMS[side]
     upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
     places = MODEL_SKELETON.positions(np.zeros(3), rotations)
-    goal = places[:, end] + target.weight[:, None] * (target.place - places[:, end])
+    wrist = target.place - (_hand(rotations, side, target.palm) - places[:, end])
+    goal = np.where((target.weight > 0)[:, None], wrist, places[:, end])
     new_upper, new_middle, _ = solve_limb(limb, places[:, upper], goal, rotations[:, upper], rotations[:, middle])
     turn = multiply(new_middle, conjugate(rotations[:, middle]))
     rotations[:, end] = multiply(turn, rotations[:, end])
     rotations[:, upper], rotations[:, middle] = new_upper, new_middle
+
+
+def _hand(rotations: Array, side: str, length: float) -> Array:
+    """What is `length` meters from the wrist (T, 3) along the hand, relative to the hips."""
+    hand = MODEL_SKELETON.index(side + "Hand")
+    out = np.array([length if side == "Left" else -length, 0.0, 0.0])
+    turned = rotate(rotations[:, hand], np.broadcast_to(out, (len(rotations), 3)))
+    places: Array = MODEL_SKELETON.positions(np.zeros(3), rotations)[:, hand] + turned
+    return places
 
 
 def held(rotations: Array, toward: Array, weight: Array) -> Array:
@@ -114,8 +157,4 @@ def hand_places(track: Track) -> dict[str, Array]:
 
 def palm(track: Track, side: str, length: float = 0.09) -> Array:
     """Middle of the palm (T, 3): beyond the wrist along the hand."""
-    hand = MODEL_SKELETON.index(side + "Hand")
-    out = np.array([length if side == "Left" else -length, 0.0, 0.0])
-    turned = rotate(track.rotations[:, hand], np.broadcast_to(out, (len(track), 3)))
-    places: Array = track.positions()[:, hand] + turned
-    return places
+    return _hand(track.rotations, side, length) + track.hips
