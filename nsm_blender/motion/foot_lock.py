@@ -233,6 +233,7 @@ def _slope(v: Array) -> Array:
 
 def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Stances, height: Array) -> Array:
     """Offset (M, 3) that keeps the supporting point of a foot still and on the ground at `height` (M,)."""
+    rolling = toe_on & ~heel_on
     offset = np.zeros_like(toe)
     if not len(stances):
         return offset
@@ -242,19 +243,17 @@ def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Sta
     drift = np.cumsum(step, axis=0)
     drift -= drift[stances.starts][stances.last]
     offset[:] = stances.mean(drift)[stances.last] - drift
-    offset[:, 2] = _lift(height + TOE_HEIGHT - toe[:, 2] + _rise(toe[:, 2], toe_on, stances), toe_on, stances)
+    offset[:, 2] = _lift(height + TOE_HEIGHT - toe[:, 2] + _rise(toe[:, 2], toe_on, rolling, stances), toe_on, stances)
     offset[~stances.mask] = 0
     stances.glide(offset)
     return offset
 
 
-def _rise(toe: Array, toe_on: Array, stances: Stances) -> Array:
-    """Rise (M,) in meters of the ball at heights (M,) over its stance's own, as the foot rolls off over the toes or is
-    lifted."""
+def _rise(toe: Array, toe_on: Array, rolling: Array, stances: Stances) -> Array:
+    """Rise (M,) in meters of the ball at heights (M,) over its stance's own while the foot rolls off over the toes."""
     stood = stances.mean(_lift(toe, toe_on, stances)[:, None])[stances.last, 0]
     rise = np.maximum(toe - stood, 0)
-    out: Array = rise * rise / (rise + _UNROLLED)
-    return out
+    return np.where(rolling, rise * rise / (rise + _UNROLLED), 0)
 
 
 def _lift(lift: Array, toe_on: Array, stances: Stances) -> Array:
