@@ -58,8 +58,6 @@ for 0.7 m."""
 KNEELING, KNEELS = 0.05, 0.05
 """Speed in m/s of a root on the knees, and meters before and beyond the edge between which it is: people stay there for
 2.7 s before they set up a foot."""
-UPRIGHT = 0.15
-"""Meters beyond the edge at which the root of a character that has knelt is, as people's, when it stands upright."""
 RISING = 0.37
 """Meters by which the root comes forward as a person gets up from a seat: the median of 22 rises (quartiles 0.33 to
 0.40), in 0.9 to 1.7 s."""
@@ -237,8 +235,8 @@ class Walker:
         return out
 
     def _climbing(self, on_hands: Array | None, at: Array) -> tuple[Array, Array]:
-        """Which of the arc lengths lead up an edge on the hands, to where the character is upright, and the greatest
-        speed in m/s at each: that of hands and knees, until the character stands, infinite elsewhere.
+        """Which of the arc lengths lead up an edge on the hands, to a little beyond it, and the greatest speed in m/s
+        at each: that of hands and knees, until the character stands, infinite elsewhere.
 
         on_hands: which points of the route, at arc lengths `at`, are come to so.
         """
@@ -246,7 +244,7 @@ class Walker:
             return np.zeros(len(self._s), dtype=bool), np.full(len(self._s), np.inf)
         first, last = np.flatnonzero(on_hands)[[0, -1]]
         begins, edge = at[max(first - 1, 0)], at[last]
-        climbs = (self._s > begins) & (self._s < edge + UPRIGHT)
+        climbs = (self._s > begins) & (self._s < edge + KNEELS)
         # On the knees beyond the edge the character has yet to stand up.
         speed = np.where(self._s > begins, ON_HANDS, np.inf)
         # A speed is that of the way up to its arc length.

@@ -59,8 +59,6 @@ _KNEES = {"Left": MODEL_SKELETON.index("LeftLeg"), "Right": MODEL_SKELETON.index
 _WRISTS = {"Left": MODEL_SKELETON.index("LeftHand"), "Right": MODEL_SKELETON.index("RightHand")}
 _EARLY = 0.6
 """Share of a step in which a foot has risen to its new height, so that it clears the edge."""
-_UPRIGHT = 0.95
-"""Share of the height that the hips come up to from which a body that has knelt stands upright."""
 _HIPS_SMOOTHING = 0.15
 """Seconds: standard deviation of the filter on the change of the hips' height."""
 
@@ -103,10 +101,9 @@ class Flight:
 
     @property
     def climbing(self) -> list[tuple[int, int]]:
-        """First and last frames of going from tread to tread; on hands and knees, from leaning on the hands to standing
-        upright."""
+        """First and last frames of going from tread to tread; on hands and knees, of leaning on the hands."""
         if self.on_hands_and_knees:
-            return [(min(hand.start for hand in self.hands), self._upright(max(hand.stop for hand in self.hands)) - 1)]
+            return [(min(hand.start for hand in self.hands), max(hand.stop for hand in self.hands) - 1)]
         moving = np.zeros(len(self.track), dtype=bool)
         for side in _TOES:
             own = [stance for stance in self.stances if stance.side == side]
@@ -114,11 +111,6 @@ class Flight:
                 moving[before.stop : after.start] |= before.level != after.level
         joined = without_short_runs(moving, round(_ONE_CLIMB * FPS), 1)
         return runs(joined)
-
-    def _upright(self, frame: int) -> int:
-        """The first frame from `frame` on in which the character stands upright."""
-        hips = self.track.hips[frame:, 2] - self.heights[self.last_level]
-        return frame + int(np.argmax(hips >= _UPRIGHT * hips.max()))
 
     def mirrored(self) -> Flight:
         """As seen in a mirror."""
