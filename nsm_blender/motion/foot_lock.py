@@ -35,7 +35,7 @@ _CLEARANCE = 0.025
 """Least height in meters of a toe above its standing height in the middle of a step."""
 _UNROLLED = 0.005
 """Rise in meters of the ball while the foot rolls off, half of which is taken for noise and left out."""
-_FLAT = math.radians(1)
+_FLAT = math.radians(2)
 """Angle in radians by which a heel rises while it is labeled as down, half of which is taken for noise and left out."""
 _ARC = 6
 """Frames before and after an edge in which a swinging foot is as high as over it."""
