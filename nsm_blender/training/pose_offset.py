@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sequences that begin in the pose of another one: what a network is to do in a pose that nobody was recorded in."""
+"""Sequences that begin in the pose of another sequence, and so show transitions that were never recorded."""
 
 from __future__ import annotations
 
