@@ -37,7 +37,8 @@ _STEP = 0.2
 def foot_contacts(positions: Array, fps: float) -> Array:
     """Contact labels (T, 4), 0 or 1, of CONTACT_JOINTS on flat ground at z = 0.
 
-    positions: (T, J, 3) world, joints of the model skeleton.
+    positions: (T, J, 3) world, joints of the model skeleton. A contact ends when the ball of the foot leaves the place
+    on which it stood, though it is slow and low for a while longer: feet that are held until then pop off.
     """
     out = np.zeros((len(positions), len(CONTACT_JOINTS)), dtype=np.float32)
     shortest = max(round(_SHORTEST * fps), 2)
@@ -45,7 +46,12 @@ def foot_contacts(positions: Array, fps: float) -> Array:
         place = gaussian(positions[:, MODEL_SKELETON.index(name)], 0.01 * fps)
         speed = np.linalg.norm(velocity(place, fps), axis=-1)
         low = place[:, 2] < HEIGHT_LIMIT[name.removeprefix("Left").removeprefix("Right")]
-        out[:, column] = without_short_runs((speed < SPEED_LIMIT) & low, shortest, shortest)
+        down = without_short_runs((speed < SPEED_LIMIT) & low, shortest, shortest)
+        if name.endswith("Toe"):
+            for start, stop in runs(down):
+                down[start:stop] = _unlifted(place[start:stop, 2])
+            down = without_short_runs(down, 1, shortest)
+        out[:, column] = down
     return out
 
 
@@ -87,8 +93,7 @@ def firming_contacts(labels: Array, positions: Array, fps: float, borne: Array |
         for index, (start, stop) in enumerate(runs(down[:, 1])):
             if index % ITEMS == 0:
                 yield
-            height = toe[start:stop, 2]
-            down[start:stop, 1] = height < np.median(height) + BALL_LIFTED
+            down[start:stop, 1] = _unlifted(toe[start:stop, 2])
         down[:, 1] |= bears[:, number]
         down &= ((speed[:, number] < STEPPING) | bears[:, number])[:, None]
         for column, mask in zip((heel, ball), down.T, strict=True):
@@ -103,6 +108,12 @@ def firming_contacts(labels: Array, positions: Array, fps: float, borne: Array |
         standing = whole & ~_stepping(whole, round(_STEP * fps))
         # What two widened steps leave between them may be no contact any more.
         by_side[~without_short_runs(standing, 1, shortest), number] = 0
+    return out
+
+
+def _unlifted(height: Array) -> Array:
+    """Mask (T,) of the frames of a contact in which the ball of the foot, at `height` (T,) in meters, is on the ground."""
+    out: Array = height < np.median(height) + BALL_LIFTED
     return out
 
 

@@ -30,6 +30,9 @@ _SHARE = 0.4
 _STRETCH = 0.97
 """Share of its length to which an arm stretches before the spine bends."""
 
+_SOFTENED = 0.05
+"""Meters around that stretch in which the spine begins to bend, without a kink."""
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -99,7 +102,8 @@ def _bend_spine(rotations: Array, wanted: Mapping[str, Target]) -> None:
             away = wrist - places[:, upper]
             distance = np.linalg.norm(away, axis=1)
             used = (target.weight > 0).astype(float)
-            missing = np.maximum(distance - _STRETCH * length, 0) * used
+            beyond = distance - _STRETCH * length
+            missing = 0.5 * (beyond + np.sqrt(beyond**2 + _SOFTENED**2)) * used
             shift += away * (missing / np.maximum(distance, 1e-6))[:, None]
             shoulders += places[:, upper] * used[:, None]
             total += used
