@@ -77,6 +77,15 @@ def test_a_foot_that_stands_on_a_table_is_not_in_contact_with_the_floor() -> Non
     assert not foot_contacts(clip.world()[0], FPS).any()
 
 
+def test_a_contact_ends_when_the_ball_of_the_foot_leaves_the_ground_however_slowly() -> None:
+    second = round(FPS)
+    places = np.repeat(stand(2.0).clip.world()[0][:1], 2 * second, axis=0)
+    foot, toe = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
+    places[:, [foot, toe], 2] += np.clip(np.arange(2 * second) / second - 1, 0, 1)[:, None] * 0.06
+    on = foot_contacts(places, FPS)[:, CONTACT_JOINTS.index("LeftToe")]
+    assert on[:second].all() and not on[second + second // 4 :].any(), "from 1.5 cm on"
+
+
 def test_contacts_do_not_flicker_in_a_noisy_recording() -> None:
     walk = perform(1.0)
     noise = np.random.default_rng(0).normal(0, 0.002, walk.clip.world()[0].shape)
