@@ -112,7 +112,7 @@ def firming_contacts(labels: Array, positions: Array, fps: float, borne: Array |
 
 
 def _unlifted(height: Array) -> Array:
-    """Mask (T,) of the frames of a contact in which the ball of the foot, at `height` (T,) in meters, is on the ground."""
+    """Mask (T,) of the frames of a contact in which the ball of the foot, `height` (T,) m high, is on the ground."""
     out: Array = height < np.median(height) + BALL_LIFTED
     return out
 

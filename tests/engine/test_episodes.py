@@ -132,7 +132,7 @@ def test_a_departure_goes_round_what_stands_there(pool: Pool) -> None:
 
 
 @pytest.mark.parametrize("way", ["up", "down"])
-def test_the_palms_lie_on_the_box_while_it_is_held_and_a_little_before_and_after_and_the_feet_stay(pool: Pool, way: str) -> None:
+def test_the_palms_lie_on_the_box_while_and_around_when_it_is_held_and_the_feet_stay(pool: Pool, way: str) -> None:
     lift = next(lift for lift in standing_lifts(pool.tracks) if lift.way == way)
     box = random_box(np.random.default_rng(3), "test")
     hold = replace(Hold.random(0.95, box, np.random.default_rng(0)), grasp=lift.grasp)
