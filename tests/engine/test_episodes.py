@@ -132,7 +132,7 @@ def test_a_departure_goes_round_what_stands_there(pool: Pool) -> None:
 
 
 @pytest.mark.parametrize("way", ["up", "down"])
-def test_the_palms_lie_on_the_box_while_and_around_when_it_is_held_and_the_feet_stay(pool: Pool, way: str) -> None:
+def test_the_palms_lie_on_the_box_while_it_is_held_and_the_feet_stay(pool: Pool, way: str) -> None:
     lift = next(lift for lift in standing_lifts(pool.tracks) if lift.way == way)
     box = random_box(np.random.default_rng(3), "test")
     hold = replace(Hold.random(0.95, box, np.random.default_rng(0)), grasp=lift.grasp)
@@ -140,9 +140,6 @@ def test_the_palms_lie_on_the_box_while_and_around_when_it_is_held_and_the_feet_
     held = slice(lift.grasp, None) if way == "up" else slice(0, lift.grasp + 1)
     poses = box_poses(track, hold, held)
     assert off_faces(track, poses, box, held) < 0.01
-    tenth = round(0.1 * FPS)
-    rests = slice(lift.grasp - tenth, lift.grasp) if way == "up" else slice(lift.grasp + 1, lift.grasp + 1 + tenth)
-    assert off_faces(track, poses, box, rests) < 0.01
     lying = poses[: lift.grasp] if way == "up" else poses[lift.grasp + 1 :]
     assert np.ptp(lying[:, :3], axis=0).max() < 1e-6 or np.abs(lying[-20:, :3] - [0, 0, 0.95]).max() < 0.02
     assert np.abs(track.positions()[:, TOES] - lift.track.positions()[:, TOES]).max() < 0.01
