@@ -169,7 +169,9 @@ def test_a_body_gives_way_to_the_block_that_it_takes_a_box_from(pool: Pool) -> N
     assert before > DEEPEST > after
     assert off_faces(cleared, box_poses(cleared, hold, held), box, held) < 0.01
     planted = track.contacts[:, [1, 3]] > 0.5
-    assert np.linalg.norm(cleared.positions()[:, TOES] - track.positions()[:, TOES], axis=-1)[planted].max() < 0.01
+    # Whole steps may give way with the body; what stands does not slide.
+    moved = cleared.positions()[:, TOES] - track.positions()[:, TOES]
+    assert np.linalg.norm(np.diff(moved, axis=0), axis=-1)[planted[1:] & planted[:-1]].max() < 1e-4
 
 
 def test_a_carried_box_is_wanted_reached_and_in_no_body(pool: Pool) -> None:

@@ -58,9 +58,6 @@ _OPEN = 0.06
 """Meters that each hand is off its face on the way there."""
 _FADE = 0.95
 """Seconds over which hands come to a box and leave it: with people's accelerations."""
-_AT_REST = 0.15
-"""Seconds for which hands lie on a box before they lift it, and after they have put it down: people's are slower than
-0.2 m/s for 0.13 s before that, and for 0.1 s after it."""
 _LEAN = 0.9
 """Radians that a standing character leans forward for each meter that the palms are below `_LEANT_BELOW`."""
 _LEANT_BELOW = 1.05
@@ -169,12 +166,11 @@ def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[A
     carried[:, 2] = hold.carried + 0.6 * (track.hips[:, 2] - _STANDING_HIPS)
     lying = np.array([0.0, 0.0, hold.height])
     square = _leftward(root[:, 3])
-    rest = _AT_REST * FPS
-    fade = _FADE * FPS + rest
+    fade = _FADE * FPS
     weight = (
-        eased(count, grasp - fade, grasp - rest, count, count + 1)
+        eased(count, grasp - fade, grasp - 2, count, count + 1)
         if lift.way == "up"
-        else eased(count, -2, -1, grasp + rest, grasp + fade)
+        else eased(count, -2, -1, grasp + 2, grasp + fade)
     )
     if lift.standing:
         away = 1 - eased(count, grasp - blend, grasp - 0.15 * blend, grasp + 0.15 * blend, grasp + blend)
@@ -184,7 +180,7 @@ def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[A
         place[:, 2] = hold.height + lifted * (1 - off) + off * (carried[:, 2] - hold.height)
         facing = normalize(np.array([1.0, 0.0, 0.0]) + away[:, None] * (square - np.array([1.0, 0.0, 0.0])))
         return place, facing, weight
-    at_grasp = eased(count, grasp - 0.7 * blend - rest, grasp - rest, grasp + rest, grasp + 0.7 * blend + rest)[:, None]
+    at_grasp = eased(count, grasp - 0.7 * blend, grasp - 2, grasp + 2, grasp + 0.7 * blend)[:, None]
     far = 1 - eased(count, grasp - 1.6 * blend, grasp - 0.7 * blend, grasp + 0.7 * blend, grasp + 1.6 * blend)[:, None]
     # The way up is drawn out or shortened, so that it leads from the new grasp to the usual height.
     slope = (hold.carried - hold.height) / (_RECORDED_HEIGHT - lift.height)
