@@ -44,8 +44,8 @@ from .added_experts import LEARNED, Taught
 from .compiling import compiled
 from .graph import Graph
 from .loop import Training, cosine
-from .nsm_batches import INTERACTION_USED, Batches, sequence_starts, statistics
-from .nsm_data import KINDS, Packed
+from .nsm_batches import INTERACTION_USED, Batches, statistics
+from .nsm_data import KINDS, Packed, sequence_starts
 from .nsm_sequences import OtherPoses, Sequences, drawn
 
 PIECES = {

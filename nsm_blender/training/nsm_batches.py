@@ -20,6 +20,7 @@ from ..models.nsm import (
 from ..models.nsm_baselines import CONDITION_SIZES, Condition, condition
 from ..motion.rotations import Array
 from ..rollout.nsm_features import CORNERS
+from .anchored_hands import weights
 from .nsm_data import OCCUPANCY_STEPS, Packed
 
 _CORNER_CELLS = np.array([0, (CELLS - 1) * CELLS * CELLS, (CELLS - 1) * CELLS, CELLS - 1])
@@ -51,6 +52,7 @@ class Batches:
             name: torch.from_numpy(np.require(value, requirements="W")).to(device) for name, value in vars(data).items()
         }
         self._gating, self._last = gating, len(data) - 1
+        self._anchored = [torch.from_numpy(one).to(device) for one in weights(data)]
         self._scaling = {
             name: (torch.from_numpy(mean).to(device), torch.from_numpy(scale).to(device))
             for name, (mean, scale) in scaling.items()
@@ -75,6 +77,11 @@ class Batches:
     def kind(self, rows: torch.Tensor) -> torch.Tensor:
         """Numbers (N,) of the kinds of episodes of rows (N,) on the device."""
         return self._data["kind"][rows].long()
+
+    def anchored(self, rows: torch.Tensor, later: bool = False) -> torch.Tensor:
+        """How far the hands are with what they touch, (N, 2) 0 to 1, in the frames that are predicted from rows (N,) on
+        the device, or a second after them; see `anchored_hands`."""
+        return self._anchored[later][rows.clamp(max=self._last)]
 
     def normalized(
         self, raw: Raw, phase: torch.Tensor, without: list[str], half: bool
@@ -102,22 +109,6 @@ class Batches:
     def scale(self, name: str) -> torch.Tensor:
         """Natural units of one normalized unit."""
         return self._scaling[name][1]
-
-
-def sequence_starts(data: Packed, length: int) -> Array:
-    """Rows from which `length` frames follow each other: the pose that is to be predicted is the next row's."""
-    pose = slice(0, 9)
-    follows = np.all(
-        data.output[:-1, OUTPUT.joint_position][:, pose] == data.frame[1:, FRAME.joint_position][:, pose], axis=1
-    )
-    run = np.concatenate((follows, [False])).astype(np.int64)
-    broken = np.cumsum(1 - run)
-    last = np.arange(len(run)) + length - 1
-    inside = last < len(run)
-    ok = np.zeros(len(run), dtype=bool)
-    before = np.concatenate(([0], broken))
-    ok[inside] = before[last[inside]] == before[np.flatnonzero(inside)]
-    return np.flatnonzero(ok)
 
 
 def statistics(data: Packed, gating: Condition | None) -> dict[str, tuple[Array, Array]]:

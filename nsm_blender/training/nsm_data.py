@@ -295,3 +295,19 @@ def standing_frame(data: Packed) -> Array:
         raise UserError("No character stands still in the composed episodes; compose some of the kind walk.")
     usual: Array = standing[np.abs(standing - np.median(standing, axis=0)).sum(axis=1).argmin()]
     return usual
+
+
+def sequence_starts(data: Packed, length: int) -> Array:
+    """Rows from which `length` frames follow each other: the pose that is to be predicted is the next row's."""
+    pose = slice(0, 9)
+    follows = np.all(
+        data.output[:-1, OUTPUT.joint_position][:, pose] == data.frame[1:, FRAME.joint_position][:, pose], axis=1
+    )
+    run = np.concatenate((follows, [False])).astype(np.int64)
+    broken = np.cumsum(1 - run)
+    last = np.arange(len(run)) + length - 1
+    inside = last < len(run)
+    ok = np.zeros(len(run), dtype=bool)
+    before = np.concatenate(([0], broken))
+    ok[inside] = before[last[inside]] == before[np.flatnonzero(inside)]
+    return np.flatnonzero(ok)

@@ -23,6 +23,7 @@ from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array
 from ..rollout.feedback import bidirectional, future, next_positions, next_root, piece, velocities
 from ..rollout.nsm_features import CORNERS, WINDOW
+from .anchored_hands import MOVED, WRISTS, reached, strayed
 from .nsm_batches import Batches, Raw
 from .nsm_data import Packed
 from .pose_offset import ASTRAY as SHARE
@@ -101,6 +102,7 @@ class Sequences:
         samples = OUTPUT.shape("trajectory_position")[0]
         self._ahead = torch.arange(1, samples + 1, device=pose_noise.device) * (SAMPLE_FRAMES * DT)
         self._begin = self._root = self._beside(drawn.to(pose_noise.device), astray)
+        self._arms = self._reaching(self._frame, FRAME, self._recorded, self._root)
         self._history: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def _beside(self, drawn: torch.Tensor, astray: Astray) -> torch.Tensor:
@@ -149,7 +151,7 @@ class Sequences:
         raw, phase, recorded_y = self._batches.raw(self.rows + 1)
         after, lift = self._recorded_next(raw)
         with torch.no_grad():
-            target = self._target(next_root(y, self._root) + lift, after)
+            target, self._arms = self._target(next_root(y, self._root) + lift, after)
         self._history.append((self._root, _shaped(self._frame, "trajectory_action")[:, CURRENT]))
         fed = self._fed_back(y if keep else y.detach(), lift)
         self._step += 1
@@ -162,8 +164,8 @@ class Sequences:
         after, lift = self._recorded_next(self._batches.raw(self.rows + 1)[0])
         with torch.no_grad():
             # How the root should go on does not depend on the root after, in whose frame the rest is.
-            way = self._target(after, after)
-            return self._target(next_root(way, self._root) + lift, after)
+            way, _ = self._target(after, after)
+            return self._target(next_root(way, self._root) + lift, after)[0]
 
     def _recorded_next(self, raw: Raw) -> tuple[torch.Tensor, torch.Tensor]:
         """The recorded roots (N, 4) of the next frames, whose inputs are given, and by how much (N, 4) the ground
@@ -176,8 +178,9 @@ class Sequences:
         feet = piece(self._recorded_y, "contact")[:, :2].clamp(0, 1).amin(dim=1)
         return RECOVERY.rate * (1 - (1 - RECOVERY.planted) * feet)
 
-    def _target(self, root: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
-        """What should be predicted (N, OUTPUT.size), in frames of the new roots (N, 4). after: the recorded ones."""
+    def _target(self, root: torch.Tensor, after: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """What should be predicted (N, OUTPUT.size), in frames of the new roots (N, 4), and by how much of that the
+        arms reach to where they were recorded, see `_reaching`. after: the recorded roots."""
         out, here, rate = self._recorded_y.clone(), self._root, self._rate()
         fades = torch.exp(-rate * DT)
         place = after[:, :2] + fades[:, None] * (here[:, :2] - self._recorded[:, :2])
@@ -187,6 +190,7 @@ class Sequences:
 
         fades = torch.exp(-rate[:, None] * self._ahead)
         places, facings = future(self._recorded_y, after)
+        recorded_end = _as_root(places[:, -1], facings[:, -1])
         places = places + fades[..., None] * (root[:, :2] - after[:, :2])[:, None]
         facings = facings + fades * _wrapped(root[:, 3] - after[:, 3])[:, None]
         _put(out, "trajectory_position", to_local(places - root[:, None, :2], root[:, None, 3]))
@@ -205,10 +209,37 @@ class Sequences:
         for name, by in zip(_POSE, (off.place, off.turn, off.rate), strict=True):
             out[:, getattr(OUTPUT, name)] += by
         out[:, OUTPUT.future_joint_position] += ahead.place
+        arms = self._reaching(out, OUTPUT, after, root)
+        velocity = piece(out, "joint_velocity")
+        velocity[:, MOVED] += (arms - self._arms) * FPS
+        _put(out, "joint_velocity", velocity)
+        self._reaching_later(out, recorded_end, _as_root(places[:, -1], facings[:, -1]))
 
         lag = _wrapped(self._recorded_phase - self._phase)
         _put(out, "phase_change", (piece(out, "phase_change") + (RECOVERY.rate * lag)[:, None]).clamp(min=0))
-        return out
+        return out, arms
+
+    def _reaching(
+        self, values: torch.Tensor, layout: Layout, recorded: torch.Tensor, root: torch.Tensor
+    ) -> torch.Tensor:
+        """Let the arms of poses (N, layout.size), in place, reach from roots (N, 4) to what they touched as seen from
+        the recorded ones. Returns by how much (N, 4, 3) elbows and wrists moved."""
+        weight = self._batches.anchored(self.rows)
+        places, axes = _shaped(values, "joint_position", layout), _shaped(values, "joint_rotation", layout)
+        away = weight[..., None] * strayed(places[:, WRISTS], recorded, root)
+        turn = weight * _wrapped(recorded[:, 3] - root[:, 3])[:, None]
+        there, turned = reached(places, axes, away, turn)
+        moved = there[:, MOVED] - places[:, MOVED]
+        values[:, layout.joint_position], values[:, layout.joint_rotation] = there.flatten(1), turned.flatten(1)
+        return moved
+
+    def _reaching_later(self, out: torch.Tensor, recorded: torch.Tensor, root: torch.Tensor) -> None:
+        """The same for the poses one second ahead, from roots (N, 4) then; elbows go half as far as wrists."""
+        places = _shaped(out, "future_joint_position", OUTPUT).clone()
+        weight = self._batches.anchored(self.rows, later=True)
+        away = weight[..., None] * strayed(places[:, WRISTS], recorded, root)
+        places[:, MOVED] += torch.stack((away / 2, away), dim=2).flatten(1, 2)
+        _put(out, "future_joint_position", places)
 
     def _fed_back(self, y: torch.Tensor, lift: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Move root and phase on by an output, as `rollout.nsm.SceneCharacter` does. Returns the pose's positions,
@@ -330,6 +361,11 @@ class OtherPoses:
 def _shaped(values: torch.Tensor, name: str, layout: Layout = FRAME) -> torch.Tensor:
     """A piece of (N, layout.size) in its shape (N, *shape)."""
     return values[:, getattr(layout, name)].reshape(len(values), *layout.shape(name))
+
+
+def _as_root(place: torch.Tensor, facing: torch.Tensor) -> torch.Tensor:
+    """Roots (N, 4) on the ground at places (N, 2) with facing angles (N,)."""
+    return torch.stack((place[:, 0], place[:, 1], torch.zeros_like(facing), facing), dim=1)
 
 
 def _put(out: torch.Tensor, name: str, values: torch.Tensor) -> None:

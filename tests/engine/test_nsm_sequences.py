@@ -12,8 +12,9 @@ torch = pytest.importorskip("torch")
 
 from nsm_blender.geometry.colliders import Collider, Cuboids  # noqa: E402
 from nsm_blender.models.layout import Layout  # noqa: E402
-from nsm_blender.models.nsm import FPS, FRAME, GOAL, OUTPUT  # noqa: E402
+from nsm_blender.models.nsm import CONTACTS, FPS, FRAME, GOAL, OUTPUT  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
+from nsm_blender.motion.skeleton import MODEL_SKELETON  # noqa: E402
 from nsm_blender.training import nsm_sequences  # noqa: E402
 from nsm_blender.training.episodes.episode import Episode, Goals  # noqa: E402
 from nsm_blender.training.episodes.track import from_clip  # noqa: E402
@@ -169,3 +170,33 @@ def test_gradients_reach_back_over_frames_until_they_are_cut(batches: Batches) -
         if keep:
             fed[:, FRAME.joint_position].sum().backward()
             assert y.grad is not None and y.grad[:, OUTPUT.joint_velocity].abs().sum() > 0
+
+
+def test_a_hand_that_touches_a_thing_stays_with_it_where_a_sequence_begins_astray(data: Packed) -> None:
+    wrist, elbow, shoulder = MODEL_SKELETON.indices(["LeftHand", "LeftForeArm", "LeftArm"])
+    output = data.output.copy()
+    output[180:230, OUTPUT.contact.start + CONTACTS.index("LeftHand")] = 1
+    held = replace(data, output=output)
+    batches = Batches(held, statistics(held, "kronecker"), "kronecker", "cpu")
+    rows = [170, 175, 180, 185]
+    sequences = begun(batches, rows, replace(STRAIGHT, share=1.0, at_goal=0.03, per_meter=0.0, turn=0.07))
+
+    def seen(frame: Array, joint: int) -> Array:
+        """Places (N, 2) of a joint from the goal, in its frame."""
+        goal = sequences.inputs()[0]["goal"] if frame is given else batches.raw(sequences.rows)[0]["goal"]
+        at = np.asarray(goal)[:, GOAL.position].reshape(len(rows), 13, 3)[:, -1, :2]
+        x, y = np.asarray(goal)[:, GOAL.direction].reshape(len(rows), 13, 2)[:, -1].T
+        out = frame[:, FRAME.joint_position].reshape(len(rows), -1, 3)[:, joint, :2] - at
+        return np.stack((out[:, 0] * x + out[:, 1] * y, out[:, 1] * x - out[:, 0] * y), axis=-1)
+
+    for step in range(40):
+        given, recorded = np.asarray(sequences.inputs()[0]["frame"]), np.asarray(batches.raw(sequences.rows)[0]["frame"])
+        off = [np.linalg.norm(seen(given, joint) - seen(recorded, joint), axis=1) for joint in (wrist, shoulder)]
+        touches = np.array(rows) + step >= 182
+        assert (off[0] < 0.01)[touches].all(), (step, off)
+        if step == 0:
+            assert off[1].max() > 0.02
+        places = given[:, FRAME.joint_position].reshape(len(rows), -1, 3)
+        length = np.linalg.norm(places[:, wrist] - places[:, elbow], axis=-1)
+        np.testing.assert_allclose(length, np.linalg.norm(MODEL_SKELETON.offsets[wrist]), atol=0.02)
+        sequences.advance(sequences.right())

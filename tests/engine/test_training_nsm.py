@@ -27,7 +27,7 @@ from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
 from nsm_blender.training.added_experts import Taught, active  # noqa: E402
 from nsm_blender.training.nsm import Settings, Trainer, squared, unsteadiness  # noqa: E402
-from nsm_blender.training.nsm_batches import sequence_starts  # noqa: E402
+from nsm_blender.training.nsm_data import sequence_starts  # noqa: E402
 from nsm_blender.training.nsm_data import Packed  # noqa: E402
 
 SETTINGS = Settings(

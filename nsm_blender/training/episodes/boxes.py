@@ -25,8 +25,10 @@ _SOLID = ("platform", "step")
 """Pieces that are blocks at any height, down to a board on the floor."""
 _WIDTHS = (0.2, 0.62)
 """Meters between the palms, from the narrowest box to the widest."""
-_BACK = (-0.02, 0.05)
-"""Meters by which the box stands back from the support's edge, from the least to the most."""
+_BACK = (-0.02, 0.18)
+"""Meters by which the box stands back from the support's edge, from the least to the most that people reach over."""
+_OVERHANG = 0.05
+"""Meters by which a box may be deeper than what it stands on."""
 _SQUARE = 0.999
 """Share of a unit facing along one axis from which the facing counts as square, since cuboids of round things are
 turned by right angles only."""
@@ -122,7 +124,7 @@ def _whole_top(piece: Piece) -> Surface:
 def _fits(boxes: Cuboids, top: Surface, box: Box) -> bool:
     """Whether the box finds room on the top, under whatever is above it, with hands beside it."""
     size = (box.cuboids.center + box.cuboids.half).max(0) - (box.cuboids.center - box.cuboids.half).min(0)
-    if top.width < box.width + 2 * _HAND_ROOM or top.depth < size[1] - _BACK[1]:
+    if top.width < box.width + 2 * _HAND_ROOM or top.depth < size[1] - _OVERHANG:
         return False
     low, high = boxes.center - boxes.half, boxes.center + boxes.half
     above = low[:, 2] > top.place[2] + 0.01

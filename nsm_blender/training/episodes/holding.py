@@ -58,6 +58,10 @@ _OPEN = 0.06
 """Meters that each hand is off its face on the way there."""
 _FADE = 0.95
 """Seconds over which hands come to a box and leave it: with people's accelerations."""
+_RESTS = 0.1
+"""Seconds for which the hands of a character that only stood there rest on a box, before and after the grasp."""
+_STILL, _LONGEST_REST = 0.012, 0.5
+"""Meters of height within which recorded hands rest on a box, and most seconds before and after the grasp."""
 _LEAN = 0.9
 """Radians that a standing character leans forward for each meter that the palms are below `_LEANT_BELOW`."""
 _LEANT_BELOW = 1.05
@@ -77,18 +81,34 @@ _SHOULDERS = MODEL_SKELETON.indices([side + "Shoulder" for side in ARMS])
 @dataclass(frozen=True, eq=False)
 class Hold:
     """When and how a box is held. grasp: frame at which it is taken or left. height: meters of the palms then.
-    ahead: meters from the root to the box while it is carried, carried: meters of the palms then."""
+    ahead: meters from the root to the box while it is carried, carried: meters of the palms then. before, after: frames
+    about the grasp for which the hands rest on the box where it lies."""
 
     grasp: int
     height: float
     ahead: float
     carried: float
+    before: int = 0
+    after: int = 0
 
     @staticmethod
     def random(height: float, box: Box, rng: np.random.Generator) -> Hold:
         """Carried as people may; the grasp is to be set."""
         ahead = max(min(box.near + float(rng.uniform(*_CARRY_AHEAD)), _FARTHEST), box.near + _LEAST_AHEAD)
         return Hold(0, height, ahead, float(rng.uniform(*_CARRY_HEIGHT)))
+
+    def of(self, lift: Lift, grasp: int) -> Hold:
+        """The hold of a template, whose grasp is at a frame: hands rest on the box for as long as they did there."""
+        if lift.standing:
+            rests = round(_RESTS * FPS)
+            return replace(self, grasp=grasp, before=rests, after=rests)
+        height = (palm(lift.track, "Left", PALM)[:, 2] + palm(lift.track, "Right", PALM)[:, 2]) / 2
+        still = np.abs(height - height[lift.grasp]) < _STILL
+        most = round(_LONGEST_REST * FPS)
+        before, after = (
+            int(np.cumprod(frames)[:most].sum()) for frames in (still[lift.grasp :: -1][1:], still[lift.grasp + 1 :])
+        )
+        return replace(self, grasp=grasp, before=before, after=after)
 
 
 def holding(track: Track, lift: Lift, box: Box, hold: Hold) -> Track:
@@ -166,21 +186,21 @@ def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[A
     carried[:, 2] = hold.carried + 0.6 * (track.hips[:, 2] - _STANDING_HIPS)
     lying = np.array([0.0, 0.0, hold.height])
     square = _leftward(root[:, 3])
-    fade = _FADE * FPS
+    fade, first, last = _FADE * FPS, grasp - hold.before, grasp + hold.after
     weight = (
-        eased(count, grasp - fade, grasp - 2, count, count + 1)
+        eased(count, first - fade, first, count, count + 1)
         if lift.way == "up"
-        else eased(count, -2, -1, grasp + 2, grasp + fade)
+        else eased(count, -2, -1, last, last + fade)
     )
     if lift.standing:
-        away = 1 - eased(count, grasp - blend, grasp - 0.15 * blend, grasp + 0.15 * blend, grasp + blend)
+        away = 1 - eased(count, grasp - blend, first, last, grasp + blend)
         off = 1 - eased(count, grasp - 1.3 * blend, grasp - 0.5 * blend, grasp + 0.5 * blend, grasp + 1.3 * blend)
-        lifted = _LIFTED * (1 - eased(count, grasp - 0.5 * blend, grasp - 2, grasp + 2, grasp + 0.5 * blend))
+        lifted = _LIFTED * (1 - eased(count, grasp - 0.5 * blend, first, last, grasp + 0.5 * blend))
         place = lying + away[:, None] * (carried - lying)
         place[:, 2] = hold.height + lifted * (1 - off) + off * (carried[:, 2] - hold.height)
         facing = normalize(np.array([1.0, 0.0, 0.0]) + away[:, None] * (square - np.array([1.0, 0.0, 0.0])))
         return place, facing, weight
-    at_grasp = eased(count, grasp - 0.7 * blend, grasp - 2, grasp + 2, grasp + 0.7 * blend)[:, None]
+    at_grasp = eased(count, first - 0.7 * blend, first, last, last + 0.7 * blend)[:, None]
     far = 1 - eased(count, grasp - 1.6 * blend, grasp - 0.7 * blend, grasp + 0.7 * blend, grasp + 1.6 * blend)[:, None]
     # The way up is drawn out or shortened, so that it leads from the new grasp to the usual height.
     slope = (hold.carried - hold.height) / (_RECORDED_HEIGHT - lift.height)
