@@ -145,6 +145,22 @@ def test_the_palms_lie_on_the_box_while_it_is_held_and_the_feet_stay(pool: Pool,
     assert np.abs(track.positions()[:, TOES] - lift.track.positions()[:, TOES]).max() < 0.01
 
 
+def test_hands_rest_on_a_box_for_as_long_as_those_of_the_recorded_template(pool: Pool) -> None:
+    stood = next(lift for lift in standing_lifts(pool.tracks) if lift.way == "up")
+    steps = np.arange(len(stood.track)) - stood.grasp
+    # The whole body comes down to the box, rests for 20 and 10 frames, and rises.
+    lowered = 0.4 - 0.02 * np.maximum(np.maximum(-20 - steps, steps - 10), 0)
+    hips = stood.track.hips - np.maximum(lowered, 0)[:, None] * np.array([0.0, 0.0, 1.0])
+    lift = replace(stood, standing=False, track=replace(stood.track, hips=hips), height=stood.height - 0.4)
+    box = random_box(np.random.default_rng(3), "test")
+    hold = Hold.random(0.5, box, np.random.default_rng(0)).of(lift, lift.grasp)
+    assert (hold.before, hold.after) == (20, 10)
+    track = holding(lift.track, lift, box, hold)
+    lying = np.tile([0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0], (len(track), 1))
+    assert off_faces(track, lying, box, slice(lift.grasp - 20, lift.grasp + 11)) < 0.01
+    assert off_faces(track, lying, box, slice(lift.grasp - 40, lift.grasp - 39)) > 0.02
+
+
 def test_boxes_lie_at_all_heights_that_people_lift_to() -> None:
     rng = np.random.default_rng(2)
     found = [random_support(rng, random_box(rng, "box")) for _ in range(60)]
