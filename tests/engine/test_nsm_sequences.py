@@ -190,7 +190,8 @@ def test_a_hand_that_touches_a_thing_stays_with_it_where_a_sequence_begins_astra
         return np.stack((out[:, 0] * x + out[:, 1] * y, out[:, 1] * x - out[:, 0] * y), axis=-1)
 
     for step in range(40):
-        given, recorded = np.asarray(sequences.inputs()[0]["frame"]), np.asarray(batches.raw(sequences.rows)[0]["frame"])
+        given = np.asarray(sequences.inputs()[0]["frame"])
+        recorded = np.asarray(batches.raw(sequences.rows)[0]["frame"])
         off = [np.linalg.norm(seen(given, joint) - seen(recorded, joint), axis=1) for joint in (wrist, shoulder)]
         touches = np.array(rows) + step >= 182
         assert (off[0] < 0.01)[touches].all(), (step, off)

@@ -27,8 +27,7 @@ from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
 from nsm_blender.training.added_experts import Taught, active  # noqa: E402
 from nsm_blender.training.nsm import Settings, Trainer, squared, unsteadiness  # noqa: E402
-from nsm_blender.training.nsm_data import sequence_starts  # noqa: E402
-from nsm_blender.training.nsm_data import Packed  # noqa: E402
+from nsm_blender.training.nsm_data import Packed, sequence_starts  # noqa: E402
 
 SETTINGS = Settings(
     experts=2,
@@ -176,6 +175,28 @@ def test_what_is_taught_toward_a_goal_needs_both_of_their_labels(data: Packed, t
         network.predict(*(v[row].astype(np.float32) for v in (frame, goal)), volume, around, float(data.phase[row]))
         share = float(network.omega[SETTINGS.experts :].sum())
         assert share > 0.999 if part[row] == 0 else share < 1e-4
+
+
+def test_of_what_is_taught_toward_a_goal_the_way_to_it_is_learned_too(data: Packed, tmp_path: Path) -> None:
+    """The goal asks for it for less long than a sequence, but there is more of the action."""
+    frame, goal = data.frame.copy(), data.goal.copy()
+    labels = frame[:, FRAME.trajectory_action].reshape(len(data), -1, len(ACTIONS))
+    asked = goal[:, GOAL.action].reshape(len(data), -1, len(GOAL_ACTIONS))
+    labels[..., ACTIONS.index("carry")] = 1
+    asked[..., GOAL_ACTIONS.index("idle")] = (np.arange(len(data)) < 2)[:, None]
+    frame[:, FRAME.trajectory_action], goal[:, GOAL.action] = (v.reshape(len(data), -1) for v in (labels, asked))
+    data = replace(data, frame=frame, goal=goal)
+    before = Trainer(data, SETTINGS, tmp_path / "before").export()
+    settings = replace(SETTINGS, teach="carry", toward="idle", lengths=[4], epochs=40, first_cycle=40)
+    trainer = Trainer(data, settings, tmp_path / "after", tensors=before)
+    error = trainer.measured(data)
+    trainer.run(quiet)
+    assert trainer.measured(data) < error
+    nothing = goal.copy()
+    nothing[:, GOAL.action] = 0
+    none = replace(data, goal=nothing)
+    with pytest.raises(UserError, match="toward idle"):
+        Trainer(none, settings, tmp_path / "none", tensors=before)
 
 
 def test_an_action_is_taught_again_to_what_was_taught_before(data: Packed, tmp_path: Path) -> None:
