@@ -61,7 +61,8 @@ _ALONE = Switch(1.15, 16.0)
 """Half of the gates with labels that sum up to 3.5, and none with labels of 0.1 in all samples, as noise has them."""
 _TOWARD = Switch(0.23, 21.5)
 """The same for labels of trajectory and goal: half with 19.5 of 26, and nothing where all samples of the one, 13, name
-it and none of the other."""
+it and none of the other. They blend over as much of the change of a goal as that leaves: over half of it, the head's
+jerk in put-downs was half as large again."""
 
 Tensors = Mapping[str, Array]
 
@@ -109,7 +110,7 @@ def active(data: Packed, taught: Taught) -> Array:
 
 def learned_from(data: Packed, taught: Taught) -> Array:
     """From which frames (N,) of the data the new experts learn: those of the action, whatever the goal asks for. From
-    those alone in which they are read, 16 boxes were put 10 cm off their places in the mean, from all 5 cm."""
+    those alone in which they are read, 2 of 40 boxes were not put down and 38 7.8 cm off; from all, 40 and 5.9 cm."""
     return active(data, Taught(taught.action))
 
 
