@@ -136,7 +136,7 @@ def test_hands_that_come_no_nearer_take_the_box_within_seconds() -> None:
         (beside(0.04), 1.0, (0.05, 0.6)),
         (beside(0.15), 1.0, (1.2, 2.5)),
         (beside(0.15), 0.0, (0.3, 1.2)),
-        (np.array([0.0, 0, 0.2]), 1.0, (0.6, 1.6)),
+        (np.array([0.0, 0, 0.15]), 1.0, (0.6, 1.6)),
         (beside(0.3), 0.0, (8.0, 9.0)),
     ],
     ids=["there", "near", "hands let go", "over it", "elsewhere"],
