@@ -59,7 +59,7 @@ class Switch:
 
 _ALONE = Switch(1.15, 16.0)
 """Half of the gates with labels that sum up to 3.5, and none with labels of 0.1 in all samples, as noise has them."""
-_TOWARD = Switch(0.23, 21.5)
+_TOWARD = Switch(0.23, 22.0)
 """The same for labels of trajectory and goal: half with 19.5 of 26, and nothing where all samples of the one, 13, name
 it and none of the other. They blend over as much of the change of a goal as that leaves: over half of it, the head's
 jerk in put-downs was half as large again."""
