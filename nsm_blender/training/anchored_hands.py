@@ -12,18 +12,18 @@ import numpy as np
 import torch
 
 from ..models.nsm import ACTIONS, CONTACTS, CURRENT, FPS, FRAME, OUTPUT
+from ..motion.easing import smoothstep
 from ..motion.ik import ARMS, REACH
 from ..motion.root import to_local, to_world
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
+from .episodes.holding import FADE
 from .nsm_data import AHEAD, Packed, sequence_starts
 
-REACHES = 0.95
-"""Seconds over which hands come to what they touch and leave it, as those of composed episodes do."""
 _TAKES = 0.1
 """Seconds after a thing was taken, and before it is left, in which it is still at its place."""
-_TOUCHES = 0.5
-"""Contact label from which a hand touches something."""
+TOUCHES = 0.5
+"""Label from which a hand touches something, or something is carried."""
 _LIMBS = [MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end]) for limb in ARMS.values()]
 """Shoulder, elbow and wrist of both arms."""
 WRISTS = [limb[2] for limb in _LIMBS]
@@ -36,9 +36,9 @@ def weights(data: Packed) -> tuple[Array, Array]:
     """How far each hand is with what it touches, (N, 2) 0 to 1 for the rows of the packed data, and for the frame a
     second after each."""
     sides = [CONTACTS.index(side + "Hand") for side in ARMS]
-    touches = data.output[:, OUTPUT.contact][:, sides] > _TOUCHES
+    touches = data.output[:, OUTPUT.contact][:, sides] > TOUCHES
     labels = data.frame[:, FRAME.trajectory_action].reshape(len(data), -1, len(ACTIONS))
-    carries = labels[:, CURRENT, ACTIONS.index("carry")] > _TOUCHES
+    carries = labels[:, CURRENT, ACTIONS.index("carry")] > TOUCHES
     follows = np.zeros(len(data), dtype=bool)
     follows[sequence_starts(data, 2)] = True
     ends = np.flatnonzero(~follows) + 1
@@ -63,16 +63,8 @@ def _still(touches: Array, carries: Array) -> Array:
 
 def _eased(still: Array) -> Array:
     """Weights (T,) that are 1 in some frames and rise and fall about them."""
-    frames, at = np.arange(len(still)), np.flatnonzero(still)
-    if not len(at):
-        return np.zeros(len(still))
-    after = np.searchsorted(at, frames)
-    apart = np.minimum(
-        np.abs(at[np.minimum(after, len(at) - 1)] - frames), np.abs(frames - at[np.maximum(after - 1, 0)])
-    )
-    share = np.clip(1 - apart / (REACHES * FPS), 0, 1)
-    out: Array = share * share * (3 - 2 * share)
-    return out
+    apart = np.abs(np.arange(len(still))[:, None] - np.flatnonzero(still)).min(axis=1, initial=len(still) + FADE * FPS)
+    return smoothstep(1 - apart / (FADE * FPS))
 
 
 def strayed(wrists: torch.Tensor, recorded: torch.Tensor, root: torch.Tensor) -> torch.Tensor:

@@ -23,7 +23,7 @@ from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array
 from ..rollout.feedback import bidirectional, future, next_positions, next_root, piece, velocities
 from ..rollout.nsm_features import CORNERS, WINDOW
-from .anchored_hands import MOVED, WRISTS, reached, strayed
+from .anchored_hands import MOVED, TOUCHES, WRISTS, reached, strayed
 from .nsm_batches import Batches, Raw
 from .nsm_data import Packed
 from .pose_offset import ASTRAY as SHARE
@@ -66,8 +66,6 @@ from a stop; from farther away there is no way within a second."""
 _STEPS = ("idle", "walk", "run")
 """Actions that are told apart by nothing else than speed, and follow each other at any time."""
 _HANDS = [CONTACTS.index(side + "Hand") for side in ("Left", "Right")]
-_TOUCHES = 0.5
-"""Contact label from which a hand holds on to something."""
 _POSE = ("joint_position", "joint_rotation", "joint_velocity")
 _STEP = 0.02
 """Meters of a change of the root's height in a frame from which it is one, and no rounding of stored numbers."""
@@ -351,7 +349,7 @@ class OtherPoses:
         other = self._order[np.clip(self._rank[rows] + steps, 0, len(self._order) - 1)]
         astray = (torch.rand(len(rows), generator=noise) < SHARE).numpy() & (self._doing[other] == self._doing[rows])
         for row in (rows, other):
-            astray &= (self._data.output[row, OUTPUT.contact][:, _HANDS] < _TOUCHES).all(axis=1)
+            astray &= (self._data.output[row, OUTPUT.contact][:, _HANDS] < TOUCHES).all(axis=1)
         places = [self._data.frame[row, FRAME.joint_position].astype(np.float32) for row in (rows, other)]
         apart = np.linalg.norm((places[0] - places[1]).reshape(len(rows), -1, 3), axis=-1).mean(axis=-1)
         out: Array = np.where(astray & (apart < _FARTHEST), other, rows)

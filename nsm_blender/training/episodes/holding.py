@@ -56,7 +56,7 @@ _LIFTED = 0.05
 """Meters that a box is lifted off a table before it is drawn near."""
 _OPEN = 0.06
 """Meters that each hand is off its face on the way there."""
-_FADE = 0.95
+FADE = 0.95
 """Seconds over which hands come to a box and leave it: with people's accelerations."""
 _RESTS = 0.1
 """Seconds for which the hands of a character that only stood there rest on a box, before and after the grasp."""
@@ -186,7 +186,7 @@ def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[A
     carried[:, 2] = hold.carried + 0.6 * (track.hips[:, 2] - _STANDING_HIPS)
     lying = np.array([0.0, 0.0, hold.height])
     square = _leftward(root[:, 3])
-    fade, first, last = _FADE * FPS, grasp - hold.before, grasp + hold.after
+    fade, first, last = FADE * FPS, grasp - hold.before, grasp + hold.after
     weight = (
         eased(count, first - fade, first, count, count + 1)
         if lift.way == "up"
