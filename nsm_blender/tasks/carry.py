@@ -246,7 +246,7 @@ class _Putting(_Handling):
             left = hands.holds[-1].left
             return left is not None and character.frame - left > LIFTING * FPS
         pose = character.scenery.pose(hold.name, character.frame)
-        if hands.leave(self.aim.pose, character.contacts, character.frame, self.number):
+        if hands.leave(self.aim.pose, character.frame, self.number):
             self._miss(grasp_of(hold.handles, pose), grasp_of(hold.handles, self.aim.pose))
             self.released, self.reached = True, character.frame
         return False
