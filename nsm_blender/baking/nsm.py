@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -269,6 +269,15 @@ class SceneBake:
         self.motion()
         return finished(self._cleaned(terms))
 
+    def uncleaned(self) -> Motion:
+        """The finished motion with its joints where the network has them at the same moments: what the clean-up moved
+        is the difference. Contacts, keys and things are those of the finished motion."""
+        done, record = self.motion(), self.record()
+        contacts = np.zeros((len(record.root), len(CONTACT_JOINTS)), np.float32)
+        network = _made(record, record.places, make_continuous(record.rotations), record.root, contacts, {})
+        shown = finished(network.resampling(done.fps, len(done), self._machine.clock.warp))
+        return replace(done, positions=shown.positions, rotations=shown.rotations, root=shown.root)
+
     def _finish(self) -> Iterator[None]:
         self._motion = yield from self._cleaned()
 
@@ -293,31 +302,19 @@ class SceneBake:
         for one in body.corrections:
             keys[one.key]["error_cm"], keys[one.key]["error_deg"] = one.cm, one.deg
         things = yield from self._things(body)
-        made = Motion(
-            names=MODEL_SKELETON.names,
-            parents=MODEL_SKELETON.parents,
-            positions=body.places.astype(np.float32),
-            rotations=make_continuous(body.rotations).astype(np.float32),
-            root=body.root.astype(np.float32),
-            contacts=body.contacts,
-            contact_names=CONTACT_JOINTS,
-            phase=record.phase.astype(np.float32),
-            actions=record.actions.astype(np.float32),
-            action_names=ACTIONS,
-            fps=FPS,
-            meta={
-                "model": "nsm",
-                "weights": self._network.hash,
-                "shot": shot.hash(),
-                "seed": shot.seed,
-                "name": shot.name,
-                **self._locomotion,
-                "keys": keys,
-                "corrections": body.told(),
-                "things": things,
-                "holds": self._holds(),
-            },
-        )
+        meta = {
+            "model": "nsm",
+            "weights": self._network.hash,
+            "shot": shot.hash(),
+            "seed": shot.seed,
+            "name": shot.name,
+            **self._locomotion,
+            "keys": keys,
+            "corrections": body.told(),
+            "things": things,
+            "holds": self._holds(),
+        }
+        made = _made(record, body.places, make_continuous(body.rotations), body.root, body.contacts, meta)
         yield
         seams = machine.clock.warp.times(np.array(machine.actor.character.seams, dtype=float)) / FPS
         if len(seams):
@@ -353,3 +350,23 @@ class SceneBake:
             yield
             out[name] = resampled(poses)
         return out
+
+
+def _made(
+    record: SceneRecord, places: Array, rotations: Array, root: Array, contacts: Array, meta: dict[str, Any]
+) -> Motion:
+    """A motion at the rollout's frames with the phase and the labels of its record."""
+    return Motion(
+        names=MODEL_SKELETON.names,
+        parents=MODEL_SKELETON.parents,
+        positions=places.astype(np.float32),
+        rotations=rotations.astype(np.float32),
+        root=root.astype(np.float32),
+        contacts=contacts,
+        contact_names=CONTACT_JOINTS,
+        phase=record.phase.astype(np.float32),
+        actions=record.actions.astype(np.float32),
+        action_names=ACTIONS,
+        fps=FPS,
+        meta=meta,
+    )

@@ -48,6 +48,7 @@ from .nsm_climbs import ascents, climb_figures
 from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_heights import COUNT, height_figures, puts
+from .nsm_plain import plain_figures, plain_puts, plain_tasks, plain_trials
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
 from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trials
@@ -59,7 +60,7 @@ ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 TIMED = ("sit", "pick_up")
 """Actions that are told when to arrive."""
 TABLES = ("precision", "ablations", "response", "endurance", "success", "heights", "climbs", "arrival",
-          "speeds")  # fmt: skip
+          "speeds", "plain")  # fmt: skip
 """Tables of a full evaluation."""
 COMPONENTS = "components"
 """The table that is measured only where it is asked for: it takes most of an hour, on development tasks."""
@@ -213,6 +214,8 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
         out |= results["speeds"]
     elif table == "arrival":
         out |= thing_figures({task: found for task in TIMED if (found := of(f"arrival {task}"))}, log)
+    elif table == "plain":
+        out |= plain_figures(of("plain"), log)
     elif table == "success":
         out |= success_figures(of("room"), log)
     elif table == "precision":
@@ -249,7 +252,8 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
     out: dict[str, _Job] = {}
     for task, action, things in (("sit", "sit", CHAIRS), ("carry", "pick_up", LOADS)):
         if action in actions:
-            out |= {f"{task} {n}": _Job("precision", trials, (task, n, starts, development)) for n in range(things)}
+            for table, measure, name in (("precision", trials, task), ("plain", plain_trials, f"plain {task}")):
+                out |= {f"{name} {n}": _Job(table, measure, (task, n, starts, development)) for n in range(things)}
     if "sit" in actions:
         out |= {
             f"{name} {n}": _Job("ablations", trials, ("sit", n, ablated, development, options))
@@ -258,7 +262,8 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
         }
     if "put_down" in actions:
         heights = range(0, COUNT, 10 if quick else 1)
-        out |= {f"heights {n}": _Job("heights", puts, ([n], development)) for n in heights}
+        for table, measure, name in (("heights", puts, "heights"), ("plain", plain_puts, "plain put_down")):
+            out |= {f"{name} {n}": _Job(table, measure, ([n], development)) for n in heights}
     if "climb" in actions:
         climbs = range(0, CLIMBS, 10 if quick else 1)
         out |= {f"climbs {n}": _Job("climbs", ascents, ([n], development)) for n in climbs}
@@ -270,6 +275,7 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
             out |= {f"arrival {task} {n}": _Job("arrival", arrivals_of, (task, n, development)) for n in timed}
     out["endurance"] = _Job("endurance", wander, (development,))
     rooms = seeds_of_rooms(2 if quick else ROOMS, development)
+    out |= {f"plain room {seed}": _Job("plain", plain_tasks, (seed,)) for seed in rooms}
     return out | {f"room {seed}": _Job("success", tasks, (seed,)) for seed in rooms}
 
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,17 +71,14 @@ def seeds(count: int, development: bool = False) -> list[int]:
 def tasks(network: Predictor, seed: int) -> list[Task]:
     """TASKS random tasks in the room of a seed. What `check` refuses (no way there, no room before the thing) is drawn
     again."""
-    room, rng = random_room(seed), np.random.default_rng([33, seed])
+    room = random_room(seed)
     meshes = {item.name: item.piece.parts for item in room.furnishings}
     out = []
-    for _ in range(TASKS):
-        shot = random_task(room, rng, network)
+    for shot in task_shots(network, room, seed):
         bake = SceneBake(shot, network)
         motion = bake.motion()
         key = motion.meta["keys"][0]
-        action = key["action"]
-        near = action not in ("walk", "run") or (key["error_cm"] is not None and key["error_cm"] < CLOSE_CM)
-        done = not key["trouble"] and key["arrived"] is not None and near
+        action, done = key["action"], is_done(key)
         used = [goal.collider for goal in shot.goals if goal.collider]
         depths = penetration(motion, Surroundings(shot.colliders), used)
         contact = contact_of(Case("room", seed, shot, meshes), motion, measured_frames(motion))
@@ -88,6 +86,18 @@ def tasks(network: Predictor, seed: int) -> list[Task]:
         trouble = "" if done else key["trouble"] or "off the goal"
         out.append(Task(seed, action, done, trouble, foot_slide(motion), depths, contact.deepest / 100, added))
     return out
+
+
+def task_shots(network: Predictor, room: Room, seed: int) -> Iterator[Shot]:
+    """The shots of the tasks in the room of a seed."""
+    rng = np.random.default_rng([33, seed])
+    return (random_task(room, rng, network) for _ in range(TASKS))
+
+
+def is_done(key: Mapping[str, Any]) -> bool:
+    """Whether a key of a motion was done, a walk up to CLOSE_CM from its goal."""
+    near = key["action"] not in ("walk", "run") or (key["error_cm"] is not None and key["error_cm"] < CLOSE_CM)
+    return not key["trouble"] and key["arrived"] is not None and near
 
 
 def success_figures(done: Sequence[Task], log: Log) -> Figures:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,7 +123,7 @@ def _shot(name: str, seconds: float, keys: list[ActionKey], colliders: list[Coll
 
 def trial(shot: Shot, network: Predictor, label: str, options: Options | None = None) -> tuple[Trial, Motion]:
     """Bake the shot and measure its first key."""
-    bake = _until_done(shot, network, options)
+    bake = until_done(shot, network, options)
     motion = bake.motion()
     key = motion.meta["keys"][0]
     corrected = next((one for one in motion.meta["corrections"] if one["key"] == 0), None)
@@ -149,7 +149,7 @@ def trial(shot: Shot, network: Predictor, label: str, options: Options | None = 
     )
 
 
-def _until_done(shot: Shot, network: Predictor, options: Options | None) -> SceneBake:
+def until_done(shot: Shot, network: Predictor, options: Options | None) -> SceneBake:
     """The bake up to the moment when the keys are done, or to the end of the shot."""
     bake = SceneBake(shot, network, options)
     frames = 0
@@ -173,10 +173,16 @@ def trials(
 ) -> list[Trial]:
     """Table 3: sitting down on, or picking up, one unseen thing, from several starts. aside: see
     `told_aside`."""
+    shots = trial_shots(task, number, starts, development, aside)
+    return [trial(shot, network, task, options)[0] for shot in shots]
+
+
+def trial_shots(task: str, number: int, starts: int, development: bool = False, aside: float = 0.0) -> Iterator[Shot]:
+    """The shots of `trials`."""
     kinds, shot_of = (SEATS, sit_shot) if task == "sit" else (BOXES, carry_shot)
     piece = told_aside(pieces(kinds, number + 1, development)[number], aside)
     rng = np.random.default_rng([31, number, int(development)])
-    return [trial(shot_of(piece, rng), network, task, options)[0] for _ in range(starts)]
+    return (shot_of(piece, rng) for _ in range(starts))
 
 
 def told_aside(piece: Piece, meters: float) -> Piece:

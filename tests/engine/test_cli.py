@@ -67,6 +67,7 @@ OWN_OPTIONS = {
         "--unseen",
         "--shots",
         "--motions",
+        "--plain",
         "--sheets",
         "--recordings",
         "--processes",

@@ -22,7 +22,7 @@ from nsm_blender.evaluation.nsm_bodies import (
 from nsm_blender.evaluation.nsm_endurance import judged
 from nsm_blender.evaluation.nsm_picture import gates_by_phase
 from nsm_blender.evaluation.nsm_rooms import Task, success_figures
-from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, SEATS, _until_done, pieces, seeds, sit_shot
+from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, SEATS, until_done, pieces, seeds, sit_shot
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import held_out
 from nsm_blender.models.nsm import ACTIONS
@@ -160,7 +160,7 @@ def test_rooms_are_measured_with_the_true_mesh_of_each_thing(monkeypatch: pytest
 
 def test_a_trial_is_compared_with_the_rollout_that_it_was_made_of() -> None:
     shot = sit_shot(pieces(SEATS, 1, development=True)[0], np.random.default_rng(1))
-    bake = _until_done(shot, load(None), None)
+    bake = until_done(shot, load(None), None)
     motion = bake.motion()
     assert len(motion) < shot.frames
     off = motion.positions[:, 0] - rollout_places(bake.record(), motion)[:, 0]

@@ -24,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="bake and measure these shots instead")  # fmt: skip
     parser.add_argument("--motions", nargs="+", type=Path, default=[], metavar="MOTION.npz",
                         help="measure these motions instead")  # fmt: skip
+    parser.add_argument("--plain", action="store_true",
+                        help="what the NSM does alone: without root filters, before the clean-up")  # fmt: skip
     parser.add_argument("--sheets", type=Path, metavar="DIR",
                         help="also draw a contact sheet of each, eight moments a second from two sides")  # fmt: skip
     parser.add_argument("--recordings", type=Path, metavar="DIR",
@@ -42,6 +44,8 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told] | None
     if args.sheets is not None:
         make_folder(args.sheets)
     if args.shots or args.motions:
+        if args.plain:
+            raise UserError("--plain is for kinds of cases; leave out --shots and --motions.")
         found = table.of_files(args.shots, args.motions, args.sheets)
     else:
         found = table.tabulated(
@@ -52,6 +56,7 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told] | None
             print,
             lambda so_far: keep(so_far.figures(), _told(so_far, args)),
             args.sheets,
+            args.plain,
         )
     found.report(print)
     return found.figures(), _told(found, args)
@@ -77,6 +82,7 @@ def _compute_recorded(folder: Path) -> None:
 def _told(found: table.Table, args: argparse.Namespace) -> Told:
     """What the figures were measured on, and each case that crashed or was refused wrongly."""
     return {
+        "plain": args.plain,
         "seeds": "unseen" if args.unseen else "development",
         "count": args.count,
         "kinds": found.kinds(),

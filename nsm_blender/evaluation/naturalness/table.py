@@ -27,6 +27,7 @@ from ...naturalness.recorded import Row, recorded
 from ...shot.shot import Shot
 from ..bench import ONE_THREAD
 from ..contact_sheet import draw
+from ..nsm_plain import PLAIN
 from .mesh_contact import mesh_contact
 
 MODULES = ("locomotion_cases", "furniture_cases", "approach_cases")
@@ -256,15 +257,16 @@ def kinds_of_cases() -> list[str]:
     return [*cases_of(), *MOTIONS]
 
 
-def carried_out(case: Case, sheets: Path | None = None) -> Outcome:
-    """Bake a case and measure it; an exception that is no UserError is a crash. sheets: folder for a contact sheet."""
+def carried_out(case: Case, sheets: Path | None = None, plain: bool = False) -> Outcome:
+    """Bake a case and measure it; an exception that is no UserError is a crash. sheets: folder for a contact sheet.
+    plain: measure what the NSM does alone, see `nsm_plain`."""
     started = time.perf_counter()
 
     def outcome(state: str, text: str = "", **more: Any) -> Outcome:
         return Outcome(case.kind, case.seed, state, text, **more, seconds=time.perf_counter() - started)
 
     try:
-        motion = _baked(case)
+        motion = _alone(case) if plain else _baked(case)
         if sheets is not None:
             draw(motion, case.shot, sheets / f"{case.kind.replace(' ', '_')}_{case.seed}.png")
         values, whole = _measured(motion, case)
@@ -283,12 +285,24 @@ def _baked(case: Case) -> Motion:
     """The case's motion; for the NSM, until `AFTERWARDS` seconds after all keys are done."""
     bake = bake_of(case.shot, case.network)
     if isinstance(bake, SceneBake):
-        steps = math.ceil(AFTERWARDS * FPS / FRAMES_PER_STEP)
-        while not bake.done and steps:
-            bake.step()
-            steps -= bake.keys_done
-        bake.end_here()
+        _to_the_end(bake)
     return bake.motion()
+
+
+def _alone(case: Case) -> Motion:
+    """The motion that the NSM predicts for a case without root filters, before the clean-up."""
+    bake = SceneBake(case.shot, options=PLAIN)
+    _to_the_end(bake)
+    return bake.uncleaned()
+
+
+def _to_the_end(bake: SceneBake) -> None:
+    """Go on until `AFTERWARDS` seconds after all keys are done."""
+    steps = math.ceil(AFTERWARDS * FPS / FRAMES_PER_STEP)
+    while not bake.done and steps:
+        bake.step()
+        steps -= bake.keys_done
+    bake.end_here()
 
 
 def _measured(motion: Motion, case: Case | None, action: str = "") -> tuple[list[tuple[str, str, float]], Figures]:
@@ -330,10 +344,12 @@ def tabulated(
     log: Log = print,
     keep: Callable[[Table], None] = lambda table: None,
     sheets: Path | None = None,
+    plain: bool = False,
 ) -> Table:
     """Bake and measure `count` cases of each kind, a thread for each process.
 
-    keep: receives the table after each kind and every minute. sheets: folder for a contact sheet of each shot.
+    keep: receives the table after each kind and every minute. sheets: folder for a contact sheet of each shot. plain:
+    measure what the NSM does alone; kinds without action keys have no such motion.
     """
     seeds = (UNSEEN_SEEDS if unseen else DEVELOPMENT_SEEDS)[:count]
     table = Table()
@@ -343,7 +359,7 @@ def tabulated(
         for kind in kinds:
             before = len(table.outcomes)
             started = kept = time.perf_counter()
-            waiting = [pool.submit(_of_seed, kind, seed, sheets) for seed in seeds]
+            waiting = [pool.submit(_of_seed, kind, seed, sheets, plain) for seed in seeds]
             for future in as_completed(waiting):
                 table.outcomes += future.result()
                 if time.perf_counter() - kept > 60:
@@ -358,12 +374,12 @@ def tabulated(
     return table
 
 
-def _of_seed(kind: str, seed: int, sheets: Path | None = None) -> list[Outcome]:
+def _of_seed(kind: str, seed: int, sheets: Path | None = None, plain: bool = False) -> list[Outcome]:
     """Outcomes of the cases of a kind and a seed: one for most kinds, several motions for the manifold's."""
     try:
         if kind in MOTIONS:
             return [of_motion(motion, name, number) for name, number, motion in _manifold(kind)([seed])]
-        found = carried_out(replace(cases_of()[kind](seed), kind=kind, seed=seed), sheets)
+        found = carried_out(replace(cases_of()[kind](seed), kind=kind, seed=seed), sheets, plain)
     except Exception:  # noqa: BLE001 a case that cannot be made counts, too
         return [Outcome(kind, seed, "crashed", traceback.format_exc(limit=-3))]
     return [found]
