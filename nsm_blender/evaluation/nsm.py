@@ -252,8 +252,9 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
     out: dict[str, _Job] = {}
     for task, action, things in (("sit", "sit", CHAIRS), ("carry", "pick_up", LOADS)):
         if action in actions:
-            for table, measure, name in (("precision", trials, task), ("plain", plain_trials, f"plain {task}")):
-                out |= {f"{name} {n}": _Job(table, measure, (task, n, starts, development)) for n in range(things)}
+            for n in range(things):
+                out[f"{task} {n}"] = _Job("precision", trials, (task, n, starts, development))
+                out[f"plain {task} {n}"] = _Job("plain", plain_trials, (task, n, starts, development))
     if "sit" in actions:
         out |= {
             f"{name} {n}": _Job("ablations", trials, ("sit", n, ablated, development, options))
@@ -262,8 +263,9 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
         }
     if "put_down" in actions:
         heights = range(0, COUNT, 10 if quick else 1)
-        for table, measure, name in (("heights", puts, "heights"), ("plain", plain_puts, "plain put_down")):
-            out |= {f"{name} {n}": _Job(table, measure, ([n], development)) for n in heights}
+        for n in heights:
+            out[f"heights {n}"] = _Job("heights", puts, ([n], development))
+            out[f"plain put_down {n}"] = _Job("plain", plain_puts, ([n], development))
     if "climb" in actions:
         climbs = range(0, CLIMBS, 10 if quick else 1)
         out |= {f"climbs {n}": _Job("climbs", ascents, ([n], development)) for n in climbs}
