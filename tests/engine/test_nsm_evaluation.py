@@ -22,7 +22,7 @@ from nsm_blender.evaluation.nsm_bodies import (
 from nsm_blender.evaluation.nsm_endurance import judged
 from nsm_blender.evaluation.nsm_picture import gates_by_phase
 from nsm_blender.evaluation.nsm_rooms import Task, success_figures
-from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, SEATS, until_done, pieces, seeds, sit_shot
+from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, SEATS, pieces, seeds, sit_shot, until_done
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import held_out
 from nsm_blender.models.nsm import ACTIONS
