@@ -17,7 +17,7 @@ from ..geometry.colliders import Surroundings
 from ..geometry.rooms import random_room
 from ..models.nsm_predictor import Predictor
 from ..motion.rotations import Array
-from ..naturalness.metrics import foot_slide
+from ..naturalness.metrics import foot_slide, low_foot_slide
 from ..rollout.nsm import ROOT_FILTERS, Options
 from ..shot.shot import Shot
 from .nsm_bodies import penetration
@@ -35,7 +35,7 @@ class Plain:
 
     kind: "sit", "carry", "put_down" or "room". off_cm, off_deg: how far the hips, the hands or the box ended from where
     they belong; None where nothing is to be reached, or was. slide_cm_per_s: of the feet while the finished motion has
-    them on the ground. depths: (F,) meters of the body in colliders. moved: (F, J) meters by which the clean-up moves
+    them on the ground. low_slide_cm_per_s: of low toes, the paper's measure. depths: (F,) meters of the body in colliders. moved: (F, J) meters by which the clean-up moves
     each joint.
     """
 
@@ -44,6 +44,7 @@ class Plain:
     off_cm: float | None
     off_deg: float | None
     slide_cm_per_s: float
+    low_slide_cm_per_s: float
     depths: Array
     moved: Array
 
@@ -68,7 +69,7 @@ def plain_puts(network: Predictor, numbers: Sequence[int], development: bool = F
         try:
             out.append(_measured("put_down", SceneBake(shot, network, PLAIN), shot))
         except UserError:
-            out.append(Plain("put_down", False, None, None, 0.0, np.zeros(0), np.zeros((0, 0))))
+            out.append(Plain("put_down", False, None, None, 0.0, 0.0, np.zeros(0), np.zeros((0, 0))))
     return out
 
 
@@ -84,6 +85,7 @@ def _measured(kind: str, bake: SceneBake, shot: Shot) -> Plain:
         None if off is None else off["raw_cm"],
         None if off is None else off["raw_deg"],
         foot_slide(network),
+        low_foot_slide(network),
         penetration(network, Surroundings(shot.colliders), used),
         moved.astype(np.float16),
     )
@@ -107,6 +109,7 @@ def plain_figures(found: Sequence[Plain], log: Log) -> Figures:
             if values and kind != "room":
                 out |= {f"{name}.{column}": float(np.mean(values)), f"{name}.{column}.max": max(values)}
         out[f"nsm.plain.foot_slide_cm_per_s.{kind}"] = float(np.mean([one.slide_cm_per_s for one in mine]))
+        out[f"nsm.plain.foot_slide_cm_per_s.{kind}_low"] = float(np.mean([one.low_slide_cm_per_s for one in mine]))
         depth = 100 * np.concatenate([one.depths for one in mine])
         moved = 100 * np.concatenate([one.moved.ravel() for one in mine]).astype(float)
         out |= {

@@ -52,7 +52,7 @@ def test_the_plain_rollout_has_no_root_filter() -> None:
 
 def test_errors_are_of_what_was_done_and_the_clean_up_of_all_frames() -> None:
     def plain(kind: str, done: bool, off: float | None, moved: float, depth: float = 0.0) -> Plain:
-        return Plain(kind, done, off, off, 3.0, np.full(10, depth), np.full((10, 22), moved))
+        return Plain(kind, done, off, off, 3.0, 1.5, np.full(10, depth), np.full((10, 22), moved))
 
     figures = plain_figures(
         [plain("sit", True, 2.0, 0.01), plain("sit", True, 4.0, 0.03), plain("sit", False, None, 0.05),
@@ -66,6 +66,7 @@ def test_errors_are_of_what_was_done_and_the_clean_up_of_all_frames() -> None:
     assert figures["nsm.plain.success.rate"] == 0.5
     assert figures["nsm.plain.penetration_cm.room.p99"] == pytest.approx(20.0)
     assert figures["nsm.plain.foot_slide_cm_per_s.sit"] == 3.0
+    assert figures["nsm.plain.foot_slide_cm_per_s.sit_low"] == 1.5
 
 
 def test_the_table_of_naturalness_measures_the_network_alone() -> None:
