@@ -35,8 +35,8 @@ class Plain:
 
     kind: "sit", "carry", "put_down" or "room". off_cm, off_deg: how far the hips, the hands or the box ended from where
     they belong; None where nothing is to be reached, or was. slide_cm_per_s: of the feet while the finished motion has
-    them on the ground. low_slide_cm_per_s: of low toes, the paper's measure. depths: (F,) meters of the body in colliders. moved: (F, J) meters by which the clean-up moves
-    each joint.
+    them on the ground. low_slide_cm_per_s: of low toes, the paper's measure. depths: (F,) meters of the body in
+    colliders. moved: (F, J) meters by which the clean-up moves each joint.
     """
 
     kind: str
