@@ -34,6 +34,7 @@ from .nsm_ablations import (
     LEFT_OUT,
     TRAINED,
     as_text,
+    clutter_figures,
     left_out_figures,
     network_file,
     response_figures,
@@ -48,7 +49,7 @@ from .nsm_climbs import ascents, climb_figures
 from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_heights import COUNT, height_figures, puts
-from .nsm_plain import plain_figures, plain_puts, plain_tasks, plain_trials
+from .nsm_plain import Plain, plain_figures, plain_puts, plain_tasks, plain_trials
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
 from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trials
@@ -57,6 +58,8 @@ CHAIRS, LOADS, STARTS = 10, 5, 10
 """Numbers of unseen chairs, of unseen things to carry, and of starts for each (Table 3)."""
 ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 """Action and number of things of each task of the networks that were trained for the ablations."""
+CLUTTERED = 6
+"""Number of furnished rooms, of 10 tasks each, in which the networks of the ablations are compared."""
 TIMED = ("sit", "pick_up")
 """Actions that are told when to arrive."""
 TABLES = ("precision", "ablations", "response", "endurance", "success", "heights", "climbs", "arrival",
@@ -230,6 +233,8 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
         for task in ABLATED:
             done = {name: trials for name in every if (trials := of(f"{name} {task}"))}
             out |= trained_figures(task, done, log) if FULL in done else {}
+        cluttered = {name: tasks for name in every if (tasks := of(f"{name} room"))}
+        out |= clutter_figures(cluttered, log)
         for name in every:
             out |= response_figures(name, results.get(f"{name} response", {}))
         for line in as_text(out):
@@ -290,6 +295,8 @@ def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Jo
         able = actions_of(read_card(weights))
         if name == row.network:
             out[f"{name} response"] = _Job("ablations", _response_of, (weights, starts, development))
+            for seed in seeds_of_rooms(1 if quick else CLUTTERED, development):
+                out[f"{name} room {seed}"] = _Job("ablations", _rooms_of, (weights, seed))
         for task, (action, things) in ABLATED.items():
             if action not in able:
                 continue
@@ -307,6 +314,11 @@ def _speeds(network: Predictor) -> Figures:
 def _trials_of(_: Predictor, weights: Path, *arguments: Any) -> list[Trial]:
     """`trials` of other weights than those that are measured."""
     return trials(load(weights), *arguments)
+
+
+def _rooms_of(_: Predictor, weights: Path, seed: int) -> list[Plain]:
+    """`plain_tasks` of other weights than those that are measured."""
+    return plain_tasks(load(weights), seed)
 
 
 def _response_of(_: Predictor, weights: Path, *arguments: Any) -> Figures:

@@ -16,7 +16,9 @@ import numpy as np
 from ..errors import UserError
 from ..models.nsm_baselines import BASELINES, NETWORKS
 from ..models.weights import card_path, file_hash, read_card
+from ..motion.rotations import Array
 from ..rollout.nsm import Options
+from .nsm_plain import Plain
 from .nsm_trials import Figures, Log, Trial
 
 FULL = "full"
@@ -179,11 +181,40 @@ def trained_figures(task: str, trials: Mapping[str, Sequence[Trial]], log: Log) 
     return out
 
 
+def clutter_figures(found: Mapping[str, Sequence[Plain]], log: Log) -> Figures:
+    """What the networks do alone in the same furnished rooms: the share of tasks that are done, how deep the body is in
+    things, and how much less is done and how much deeper it is than with the full network, with the standard error of
+    the means."""
+    out: Figures = {}
+    for name, tasks in found.items():
+        log(f"{name}, clutter: {sum(one.done for one in tasks)} of {len(tasks)} done")
+        row, done, depths = f"nsm.ablation.{name}.clutter", *_of_tasks(tasks)
+        out |= {
+            f"{row}.tasks": float(len(tasks)),
+            f"{row}.done": float(done.mean()),
+            f"{row}.depth_cm": float(depths.mean()),
+        }
+        if name != FULL and FULL in found:
+            full_done, full_depths = _of_tasks(found[FULL])
+            out |= _with_error(f"{row}.done_less_than_full", (full_done - done).tolist())
+            out |= _with_error(f"{row}.deeper_than_full_cm", (depths - full_depths).tolist())
+    return out
+
+
+def _of_tasks(tasks: Sequence[Plain]) -> tuple[Array, Array]:
+    """Of each task (N,) 1 where it is done, and the depth in centimeters of the body in things at _DEEP percent of the
+    frames."""
+    done = np.array([float(one.done) for one in tasks])
+    return done, np.array([100 * float(np.percentile(one.depths, _DEEP)) for one in tasks])
+
+
 def response_figures(name: str, found: Figures) -> Figures:
     """Table 2 for one network, from what was measured of it as of any other."""
     return {f"nsm.ablation.{name}.{figure.removeprefix('nsm.')}": value for figure, value in found.items()}
 
 
+_DEEP = 99
+"""Percentile of the body's depth in things that stands for a task, so that one frame does not decide it."""
 _COLUMNS = {
     "idle-walk s": "response_s.idle_walk.mean",
     "idle-run s": "response_s.idle_run.mean",
@@ -197,6 +228,8 @@ _COLUMNS = {
     "carry PE cm": "carry.pe_cm",
     "carry RE deg": "carry.re_deg",
     "carry slide cm/s": "carry.foot_slide_cm_per_s",
+    "clutter done": "clutter.done",
+    "clutter depth cm": "clutter.depth_cm",
 }
 """Columns of Tables 2 and 3, and the figures of each row that stand in them."""
 

@@ -19,12 +19,14 @@ from nsm_blender.evaluation.nsm import evaluate
 from nsm_blender.evaluation.nsm_ablations import (
     TRAINED,
     as_text,
+    clutter_figures,
     hashes,
     response_figures,
     rows,
     trained_alike,
     trained_figures,
 )
+from nsm_blender.evaluation.nsm_plain import Plain
 from nsm_blender.evaluation.nsm_trials import Trial, told_aside
 from nsm_blender.geometry.furniture import make
 from nsm_blender.models.nsm_baselines import shapes
@@ -144,6 +146,24 @@ def test_errors_are_compared_with_the_full_network_where_both_finished() -> None
     assert figures["nsm.ablation.no_interaction.farther_than_full_cm.standard_error"] == pytest.approx(0.0)
 
 
+def test_networks_are_compared_over_the_same_tasks_in_clutter() -> None:
+    def plain(done: bool, depth: float) -> Plain:
+        return Plain("room", done, None, None, 0.0, 0.0, np.full(50, depth), np.zeros((50, 22)))
+
+    found = {
+        "full": [plain(True, 0.0), plain(True, 0.01), plain(False, 0.02)],
+        "no_environment": [plain(True, 0.05), plain(False, 0.05), plain(False, 0.05)],
+    }
+    figures = clutter_figures(found, lambda line: None)
+    row = "nsm.ablation.no_environment.clutter"
+    assert figures[f"{row}.tasks"] == 3 and figures[f"{row}.done"] == pytest.approx(1 / 3)
+    assert figures[f"{row}.depth_cm"] == pytest.approx(5.0)
+    assert figures[f"{row}.done_less_than_full"] == pytest.approx(1 / 3)
+    assert figures[f"{row}.deeper_than_full_cm"] == pytest.approx(4.0)
+    assert figures[f"{row}.deeper_than_full_cm.standard_error"] == pytest.approx(1 / 3**0.5)
+    assert "nsm.ablation.full.clutter.deeper_than_full_cm" not in figures
+
+
 @pytest.mark.parametrize(("kind", "left"), [("chair", [1.0, 0.0, 0.0]), ("crate", [-1.0, 0.0, 0.0])])
 def test_a_place_is_told_to_the_left_as_seen_in_use(kind: str, left: list[float]) -> None:
     """Furniture has its front to -Y: a sitting character looks there, a carrier to +Y."""
@@ -185,6 +205,7 @@ def test_all_networks_do_the_same_trials(shipped: Path, monkeypatch: pytest.Monk
     # The networks without a sensor are read from their files alike, and parts are left out of the full one alike.
     for name in ("no_environment", "hidden_interaction", "hidden_environment"):
         monkeypatch.delitem(TRAINED, name)
+    monkeypatch.setattr("nsm_blender.evaluation.nsm_rooms.TASKS", 1)
     assert "sit" in load(shipped / "full.safetensors").card["actions"]
     figures = evaluate(None, quick=True, development=True, tables=["ablations"], ablations=shipped, processes=1)
     rows = {name.split(".")[2] for name in figures}
@@ -199,6 +220,10 @@ def test_all_networks_do_the_same_trials(shipped: Path, monkeypatch: pytest.Monk
     assert figures["nsm.ablation.concatenation.response_s.idle_walk.responded"] == 1.0
     assert figures["nsm.ablation.no_bidirectional.motion_detail_deg"] != figures["nsm.ablation.full.motion_detail_deg"]
     assert figures["nsm.ablation.told_aside.pe_cm"] != figures["nsm.ablation.full.pe_cm"]
+    assert {name for name in rows if f"nsm.ablation.{name}.clutter.tasks" in figures} == {
+        "full", "no_interaction", "concatenation", "lstm"
+    }  # fmt: skip
+    assert figures["nsm.ablation.concatenation.clutter.done"] == figures["nsm.ablation.full.clutter.done"]
     assert figures["nsm.ablation.trained.epochs"] == 7 and not any("carry" in name for name in figures)
 
 
