@@ -365,6 +365,12 @@ def test_motions_are_measured_from_the_command_line(tmp_path: Path, capsys: pyte
     assert "walk.root_speed" in capsys.readouterr().out
 
 
+def test_a_finished_motion_has_nothing_of_the_network_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    motion_of(perform(1.3)).save(tmp_path / "walk.npz")
+    assert main(["evaluate", "naturalness", "--plain", "--motions", str(tmp_path / "walk.npz")]) == 1
+    assert "--plain" in capsys.readouterr().err
+
+
 def test_an_unknown_kind_of_case_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "naturalness", "--kinds", "flying"]) == 1
     assert "flying" in capsys.readouterr().err
