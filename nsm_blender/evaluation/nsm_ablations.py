@@ -19,7 +19,7 @@ from ..models.weights import card_path, file_hash, read_card
 from ..motion.rotations import Array
 from ..rollout.nsm import Options
 from .nsm_plain import Plain
-from .nsm_trials import Figures, Log, Trial
+from .nsm_trials import DEPTH_PERCENTILE, Figures, Log, Trial
 
 FULL = "full"
 """Name of the network that nothing is left out of."""
@@ -202,10 +202,10 @@ def clutter_figures(found: Mapping[str, Sequence[Plain]], log: Log) -> Figures:
 
 
 def _of_tasks(tasks: Sequence[Plain]) -> tuple[Array, Array]:
-    """Of each task (N,) 1 where it is done, and the depth in centimeters of the body in things at _DEEP percent of the
-    frames."""
+    """Of each task (N,) 1 where it is done, and the depth in centimeters of the body in things at
+    DEPTH_PERCENTILE of the frames."""
     done = np.array([float(one.done) for one in tasks])
-    return done, np.array([100 * float(np.percentile(one.depths, _DEEP)) for one in tasks])
+    return done, np.array([100 * float(np.percentile(one.depths, DEPTH_PERCENTILE)) for one in tasks])
 
 
 def response_figures(name: str, found: Figures) -> Figures:
@@ -213,8 +213,6 @@ def response_figures(name: str, found: Figures) -> Figures:
     return {f"nsm.ablation.{name}.{figure.removeprefix('nsm.')}": value for figure, value in found.items()}
 
 
-_DEEP = 99
-"""Percentile of the body's depth in things that stands for a task, so that one frame does not decide it."""
 _COLUMNS = {
     "idle-walk s": "response_s.idle_walk.mean",
     "idle-run s": "response_s.idle_run.mean",

@@ -42,7 +42,7 @@ DEVELOPMENT = 100001
 """First of the seeds, in steps of 5, that are neither trained on nor reported on."""
 LABELLED = 0.5
 """Action label above which a frame counts as of that action."""
-_LOW_PERCENTILE = 99
+DEPTH_PERCENTILE = 99
 """Percentile of the body's depth in things that stands for a trial, so that one frame does not decide it."""
 
 Figures = dict[str, float]
@@ -141,7 +141,7 @@ def trial(shot: Shot, network: Predictor, label: str, options: Options | None = 
             float(at[0] / FPS) if len(at) else math.inf,
             foot_slide(motion),
             low_foot_slide(motion),
-            100 * float(np.percentile(depth, _LOW_PERCENTILE)),
+            100 * float(np.percentile(depth, DEPTH_PERCENTILE)),
             motion_detail(motion),
             added_acceleration(bake.record(), motion),
         ),
