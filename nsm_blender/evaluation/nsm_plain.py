@@ -108,10 +108,14 @@ def plain_figures(found: Sequence[Plain], log: Log) -> Figures:
         ):
             if values and kind != "room":
                 out |= {f"{name}.{column}": float(np.mean(values)), f"{name}.{column}.max": max(values)}
-        out[f"nsm.plain.foot_slide_cm_per_s.{kind}"] = float(np.mean([one.slide_cm_per_s for one in mine]))
-        out[f"nsm.plain.foot_slide_cm_per_s.{kind}_low"] = float(np.mean([one.low_slide_cm_per_s for one in mine]))
-        depth = 100 * np.concatenate([one.depths for one in mine])
-        moved = 100 * np.concatenate([one.moved.ravel() for one in mine]).astype(float)
+        # What was refused has no motion to measure.
+        baked = [one for one in mine if len(one.depths)]
+        if not baked:
+            continue
+        out[f"nsm.plain.foot_slide_cm_per_s.{kind}"] = float(np.mean([one.slide_cm_per_s for one in baked]))
+        out[f"nsm.plain.foot_slide_cm_per_s.{kind}_low"] = float(np.mean([one.low_slide_cm_per_s for one in baked]))
+        depth = 100 * np.concatenate([one.depths for one in baked])
+        moved = 100 * np.concatenate([one.moved.ravel() for one in baked]).astype(float)
         out |= {
             f"nsm.plain.penetration_cm.{kind}.p99": float(np.percentile(depth, 99)),
             f"nsm.plain.moved_cm.{kind}.mean": float(moved.mean()),
