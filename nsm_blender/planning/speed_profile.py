@@ -58,9 +58,6 @@ for 0.7 m."""
 KNEELING, KNEELS = 0.05, 0.05
 """Speed in m/s of a root on the knees, and meters before and beyond the edge between which it is: people stay there for
 2.7 s before they set up a foot."""
-RISING = 0.37
-"""Meters by which the root comes forward as a person gets up from a seat: the median of 22 rises (quartiles 0.33 to
-0.40), in 0.9 to 1.7 s."""
 UNEVEN = 0.6
 """Share by which each meter up or down in a meter of the way slows the character: people take stairs at about three
 quarters of their level speed."""
@@ -136,12 +133,11 @@ class Walker:
         out: Array = step / np.minimum(speed, most)
         return out
 
-    def ahead(self, times: Array, pace: float | None = None, rest: float = 0.0) -> Array:
+    def ahead(self, times: Array, pace: float | None = None) -> Array:
         """Arc lengths (T,) where the character will be after `times` (T,) seconds, about.
 
         pace: m/s at which it goes now, from which it only gets faster by and by; faster than the way allows, it is held
-        back. None: as fast as the way allows at once. rest: seconds for which it still gets up from a seat, and comes
-        no farther than people do meanwhile, however fast its root leaves the seat.
+        back. None: as fast as the way allows at once.
         """
         taken = self._taken
         now = np.interp(self.along, self._s, taken)
@@ -151,11 +147,7 @@ class Walker:
         wanted = float(np.interp(now + self.tempo, taken, self._s)) - self.along
         if pace > wanted:
             out = self.along + (out - self.along) * max(1 - HOLDING_BACK * (pace / max(wanted, 0.1) - 1), SLOWEST_SHARE)
-        gaining = np.maximum(times - rest, 0.0)
-        going = pace * times
-        if rest > 0:
-            going = np.minimum(going, max(RISING - self.along, 0.0))
-        return np.minimum(out, self.along + going + 0.5 * GAINING * gaining**2)
+        return np.minimum(out, self.along + pace * times + 0.5 * GAINING * times**2)
 
     def future(self, state: State, stop: float) -> Future:
         """The trajectory asked for. stop: arc length beyond which the character must not go, for now."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..geometry.roles import Carryable, Seat
 from ..models.nsm import FPS, FUTURE, GOAL_ACTIONS, SAMPLE_FRAMES, SAMPLES
+from ..motion.easing import smoothstep
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
 from ..planning.speed_profile import Walker
@@ -217,14 +218,27 @@ class _Way:
 _WAY = _Way()
 
 
+@dataclass(frozen=True)
+class _Rise:
+    """How people get up from a seat, by 40 composed rises: medians."""
+
+    reaction: float = 0.17
+    """Seconds until they begin to."""
+
+    forward: float = 0.4
+    """Meters by which the root comes forward meanwhile."""
+
+
+_RISE = _Rise()
+
+
 @dataclass(eq=False)
 class Steer(GoalSpec):
     """Walk a route as fast as its bends, its width and its end allow, doing `action`; stand at its end.
 
     The walker keeps where the character is on the way. ground: heights (N,) of the ground under places (N, 2); None
-    where it is level. pace: m/s of the root. rest: seconds of getting up first. seat: name of the seat that the
-    character leaves, "". door: name of the one that the way leads
-    through, "".
+    where it is level. pace: m/s of the root. seat: that the character gets up from first, None without. rest: seconds
+    of getting up, for which it goes on doing what it did there. door: name of the one that the way leads through, "".
     """
 
     is_place: ClassVar[bool] = False
@@ -234,8 +248,8 @@ class Steer(GoalSpec):
     pose: Array | None = None
     ground: Callable[[Array], Array] | None = None
     pace: float = 0.0
+    seat: Reach | None = None
     rest: float = 0.0
-    seat: str = ""
     door: str = ""
     seen: tuple[float, Array] | None = None
     """Seconds and root (4,) of the frame before."""
@@ -253,10 +267,14 @@ class Steer(GoalSpec):
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """Where the root is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
-        walker = self.walker
+        walker, times = self.walker, (WINDOW - WINDOW[0]) / FPS
         walker.along = walker.path.project(root[:2], walker.along)
-        self._measure_pace(root, seconds)
-        along = walker.ahead((WINDOW - WINDOW[0]) / FPS, self.pace, max(self.rest - seconds, 0.0))
+        rises = times < self.rest - seconds
+        if rises.any():
+            along = self._getting_up(times, seconds)
+        else:
+            self._measure_pace(root, seconds)
+            along = walker.ahead(times, self.pace)
         flat = walker.places(along)
         place = np.empty((SAMPLES, 3))
         place[:, :2], place[:, 2] = flat, root[2] if self.ground is None else self.ground(flat)
@@ -272,6 +290,8 @@ class Steer(GoalSpec):
             # What is carried stays in the hands at the end of the way.
             there = along >= walker.path.length - ARRIVED
             action[there] = _IDLE
+        if self.seat is not None:
+            action[rises] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(self.seat.action)]
         return Samples(place, walker.facing(along), action)
 
     def looks_along(self, root: Array) -> float:
@@ -289,7 +309,7 @@ class Steer(GoalSpec):
     @property
     def ignored(self) -> frozenset[str]:
         """What is carried, the leaf, and the seat that the character leaves."""
-        seat = self.seat if self.walker.along < _WAY.out_of_seat else ""
+        seat = self.seat.thing if self.seat is not None and self.walker.along < _WAY.out_of_seat else ""
         return frozenset({self.thing, seat, self.door} - {""})
 
     def offset(self, root: Array) -> tuple[Array, float]:
@@ -304,6 +324,13 @@ class Steer(GoalSpec):
     def speed_limit(self, root: Array) -> float:
         """That of the gait."""
         return RUNNING_SPEED if self.action == "run" else WALKING_SPEED
+
+    def _getting_up(self, times: Array, seconds: float) -> Array:
+        """Arc lengths (T,) after `times` (T,) seconds of a character that gets up and walks off then."""
+        walker, taking = self.walker, self.rest - _RISE.reaction
+        now, then = (smoothstep((at - _RISE.reaction) / taking) for at in (np.array(seconds), seconds + times))
+        along = walker.ahead(np.maximum(times - (self.rest - seconds), 0.0), 0.0) + _RISE.forward * (then - now)
+        return np.minimum(along, walker.path.length)
 
     def _foresee_climb(self, along: float, seconds: float) -> None:
         """A climb that is foreseen at an arc length, in a second, is done then: its label comes in at the last sample,

@@ -242,4 +242,4 @@ class MixedActor(NsmActor):
         goal = self.character.goal
         if not isinstance(goal, Steer) or goal.door or goal.thing or not self._is_free():
             return False
-        return not goal.seat or goal.walker.along > OUT_OF_SEAT
+        return goal.seat is None or goal.walker.along > OUT_OF_SEAT

@@ -129,9 +129,9 @@ class NsmActor(Actor):
             "" if hold is None else hold.name,
             ground=lambda places: scenery.ground(frame, places, floor),
             pace=self.character.speed,
+            seat=None if left is None else left.seating.aim,
             rest=0.0 if left is None else left.seconds,
             door=door,
-            seat="" if left is None else left.seating.aim.thing,
         )
 
     def use(self, aim: Reach) -> None:

@@ -28,6 +28,7 @@ from .test_speed_profile import walker
 WALL = wall("Wall", (1.0, -9.0), (1.0, 9.0))
 AWAY = Stay(np.array([9.0, 0.0, 0.0]))
 """Stand somewhere behind the wall: nothing is used on the way there."""
+LEFT = Reach(np.array([9.0, 0.0, 0.5]), math.pi / 2, "sit", "Wall", standoff=0.0, speed=0.2)
 CLEAR = AWAY.clearance
 NEARLY = 0.06
 """Meters by which the root may come nearer while it is being held back."""
@@ -72,10 +73,10 @@ def test_a_root_in_the_open_goes_as_the_network_proposes() -> None:
 @pytest.mark.parametrize(
     "goal",
     [
-        Reach(np.array([9.0, 0.0, 0.5]), math.pi / 2, "sit", "Wall", standoff=0.0, speed=0.2),
+        LEFT,
         Stay(np.array([9.0, 0.0, 0.0]), None, "carry", "Wall"),
         Steer(walker(), door="Wall"),
-        Steer(walker(), seat="Wall"),
+        Steer(walker(), seat=LEFT),
     ],
     ids=["used", "carried", "door", "seat that is left"],
 )
@@ -86,7 +87,7 @@ def test_a_root_may_go_through_what_it_uses_or_carries_or_leaves(goal: GoalSpec)
 
 
 def test_a_seat_is_kept_off_once_it_is_left_behind() -> None:
-    steer = Steer(walker(), seat="Wall")
+    steer = Steer(walker(), seat=LEFT)
     steer.walker.along = 2.0
     root = FilteredRoot(steer, [CollisionAvoidance()], (0.0, -2.0, 0.0, 0.0), [WALL]).go(2.0, (1.3, 0.0))
     assert away(WALL, root).min() > CLEAR - NEARLY

@@ -8,10 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.models.nsm import GOAL_ACTIONS, SAMPLES
+from nsm_blender.models.nsm import FPS, GOAL_ACTIONS, SAMPLE_FRAMES, SAMPLES
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array
 from nsm_blender.rollout.goal_spec import RUNNING_SPEED, WALKING_SPEED, GoalSpec, Reach, Stay, Steer
+from nsm_blender.rollout.nsm_features import WINDOW
 
 from .test_speed_profile import in_a_gap, walker
 
@@ -54,7 +55,7 @@ def test_a_way_is_gone_at_its_gaits_speed(action: str, top: float) -> None:
 def test_the_root_keeps_off_all_but_what_it_uses_holds_or_leaves() -> None:
     assert BOX.ignored == {"box"} and Stay(np.zeros(3), None, "carry", "box").ignored == {"box"}
     assert Stay(np.zeros(3)).ignored == set()
-    steer = Steer(walker(), "carry", "box", seat="chair", door="door")
+    steer = Steer(walker(), "carry", "box", seat=SEAT, door="door")
     assert steer.ignored == {"box", "chair", "door"}
     steer.walker.along = 2.0
     assert steer.ignored == {"box", "door"}
@@ -99,3 +100,26 @@ def test_a_way_ends_in_standing_and_what_is_carried_stays_in_the_hands() -> None
         assert steer.samples(np.array([0.0, -8.0, 0.0, 0.0]), 0.0).action[-1, last] == 1
         begin = Steer(walker(), action).samples(np.zeros(4), 0.0).action
         assert begin[0, GOAL_ACTIONS.index(action)] == 1
+
+
+def test_a_character_that_leaves_its_seat_is_asked_to_get_up_and_only_then_to_walk() -> None:
+    """As in the episodes from which the network learned to get up: the root comes forward over its feet meanwhile."""
+    asked = Steer(walker(), seat=SEAT, rest=1.5).samples(np.zeros(4), 0.0)
+    seconds = (WINDOW - WINDOW[0]) / FPS
+    rises, forward = seconds < 1.5, -asked.place[:, 1]
+    assert [GOAL_ACTIONS[action] for action in asked.action.argmax(axis=1)] == ["sit"] * sum(rises) + ["walk"] * sum(
+        ~rises
+    )
+    assert (np.diff(forward) >= 0).all() and 0.3 < forward[rises].max() < 0.5 < forward[-1]
+
+
+def test_a_character_that_gets_up_is_asked_for_a_steady_way_to_walking() -> None:
+    """Where the goal jumps, the body does: the root follows what it is asked for."""
+    steer, root, asked = Steer(walker(), seat=SEAT, rest=1.5), np.zeros(4), []
+    for frame in range(150):
+        samples = steer.samples(root, frame / FPS)
+        root = root + np.append((samples.place[1] - samples.place[0]) / SAMPLE_FRAMES, 0.0)
+        asked.append(samples.place[-1, :2])
+    steps = np.linalg.norm(np.diff(asked, axis=0), axis=1)
+    assert steps.max() < 0.06
+    assert np.linalg.norm(root[:2]) > 0.6

@@ -27,7 +27,7 @@ GOALS: dict[str, Callable[[], GoalSpec]] = {
     "stands": lambda: Stay(np.zeros(3)),
     "walks": lambda: Steer(walker()),
     "runs": lambda: Steer(walker(), "run"),
-    "leaves a seat": lambda: Steer(walker(), seat="seat"),
+    "leaves a seat": lambda: Steer(walker(), seat=Reach(np.zeros(3), 0.0, "sit", "seat", standoff=0.0), rest=1.6),
     "goes sideways": lambda: Steer(in_a_gap()),
     "takes a box": lambda: Reach(np.array([0.5, -1.5, 0.5]), 0.3, "carry"),
     "sits down": lambda: Reach(np.array([0.5, -1.5, 0.4]), 3.0, "sit", standoff=0.0, speed=0.2),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.planning.path_search import Route
-from nsm_blender.planning.speed_profile import KNEELING, ON_HANDS, PACES, RISING, Walker
+from nsm_blender.planning.speed_profile import KNEELING, ON_HANDS, PACES, Walker
 from nsm_blender.planning.trajectory import GAINING
 from nsm_blender.rollout.goal_spec import Steer
 
@@ -98,17 +98,6 @@ def test_a_standing_character_is_asked_to_set_off_by_and_by() -> None:
     assert (np.diff(along, 2) >= -1e-9).all()
     assert along[-1] <= 0.5 * GAINING * TIMES[-1] ** 2 + 1e-9
     assert along[-1] > 1.5
-
-
-def test_a_character_that_gets_up_first_stays_meanwhile() -> None:
-    along = walker().ahead(TIMES, 0.0, rest=1.0)
-    assert along[TIMES <= 1].max() == 0 < along[-1]
-
-
-def test_a_root_that_gets_up_from_a_seat_comes_no_farther_than_people_do_meanwhile() -> None:
-    rising = TIMES <= 1.0
-    along = walker().ahead(TIMES, 0.6, rest=1.0)
-    assert along[rising].max() == pytest.approx(RISING) and along[~rising].min() > RISING
 
 
 def test_a_character_that_is_too_fast_is_held_back_but_never_back() -> None:
