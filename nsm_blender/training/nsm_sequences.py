@@ -32,22 +32,18 @@ from .pose_offset import PoseOffset
 
 @dataclass(frozen=True)
 class Astray:
-    """How far beside its recording a sequence begins, as far as a rollout strays that overshoots its turn before a
-    seat: where its goal and the thing that is used are then differs from where they were recorded.
-
-    With a third of these deviations and a third of `Recovery.rate`, networks of 128 units sat down 8.6 cm off their
-    seats without root filters, with these 2.5 cm (36 development sits, standard errors 1.0 and 0.1).
-    """
+    """How far beside its recording a sequence begins, about as far as a rollout strays: where its goal and the thing
+    that is used are then differs from where they were recorded."""
 
     share: float = 0.6
     """Share of the sequences that begin beside it."""
-    at_goal: float = 0.1
+    at_goal: float = 0.03
     """Standard deviation in meters of the root's place at the goal."""
-    per_meter: float = 0.15
+    per_meter: float = 0.05
     """Meters by which that deviation grows for each meter away from the goal."""
-    largest: float = 0.3
+    largest: float = 0.2
     """Largest standard deviation in meters of the root's place."""
-    turn: float = 0.15
+    turn: float = 0.07
     """Standard deviation in radians of the root's facing."""
 
 
@@ -55,9 +51,8 @@ class Astray:
 class Recovery:
     """How a state that has strayed is led back to the recording."""
 
-    rate: float = 6.0
-    """Rate in 1/s at which the deviation fades: after half a second a twentieth of it is left. What a network errs by
-    from frame to frame is held off in proportion."""
+    rate: float = 2.0
+    """Rate in 1/s at which the deviation fades: after a second an eighth of it is left."""
     planted: float = 0.25
     """Share of that rate while both feet are planted: they would slide as fast as the root is led."""
 
