@@ -228,9 +228,9 @@ class _Rise:
     forward: float = 0.4
     """Meters by which the root comes forward meanwhile."""
 
-    seated: float = 0.6
-    """Share of the time for which it is asked to sit, until the hips are over the feet: asked to until it stands, 7 of
-    72 characters kept their arms up as they walked off, and came to stand bent over."""
+    stands: float = 0.3
+    """Seconds that it stands before it walks, and is asked to walk and no longer to sit: asked to sit until it walks, 7
+    of 72 characters kept their arms up, and came to stand bent over."""
 
 
 _RISE = _Rise()
@@ -242,7 +242,7 @@ class Steer(GoalSpec):
 
     The walker keeps where the character is on the way. ground: heights (N,) of the ground under places (N, 2); None
     where it is level. pace: m/s of the root. seat: that the character gets up from first, None without. rest: seconds
-    of getting up, for which it goes on doing what it did there. door: name of the one that the way leads through, "".
+    of getting up, for most of which it goes on doing what it did there. door: name of the one that the way leads through, "".
     """
 
     is_place: ClassVar[bool] = False
@@ -295,7 +295,7 @@ class Steer(GoalSpec):
             there = along >= walker.path.length - ARRIVED
             action[there] = _IDLE
         if self.seat is not None:
-            sits = times < _RISE.seated * self.rest - seconds
+            sits = times < self.rest - _RISE.stands - seconds
             action[sits] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(self.seat.action)]
         return Samples(place, walker.facing(along), action)
 
