@@ -242,7 +242,8 @@ class Steer(GoalSpec):
 
     The walker keeps where the character is on the way. ground: heights (N,) of the ground under places (N, 2); None
     where it is level. pace: m/s of the root. seat: that the character gets up from first, None without. rest: seconds
-    of getting up, for most of which it goes on doing what it did there. door: name of the one that the way leads through, "".
+    of getting up, for most of which it goes on doing what it did there. door: name of the one that the way leads
+    through, "".
     """
 
     is_place: ClassVar[bool] = False
