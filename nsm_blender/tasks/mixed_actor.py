@@ -29,8 +29,10 @@ UPRIGHT = 0.9
 _USING = [number for number, name in enumerate(ACTIONS) if name not in ("idle", "walk", "run")]
 USES = 0.1
 """Action label above which a body still uses a thing."""
-OUT_OF_SEAT = 0.3
-"""Meters of way after which a character has left its seat: its legs have room to step."""
+OUT_OF_SEAT = 0.6
+"""Meters of way after which a character has left its seat and walks: getting up brings it forward by 0.4 m. Handed over
+after 0.3 m, while the trunk still straightened up, 6 of 24 heads jerked more than 1.2 times as much as people's at
+most; after 0.6 m none did."""
 LOOKS = 0.3
 """Meters ahead on its way to which a character is to look before a thing is asked for."""
 AHEAD = 0.1
