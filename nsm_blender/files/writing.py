@@ -7,6 +7,7 @@ written through: it is refused, as the file that it points to may be anybody's.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import time
@@ -125,7 +126,9 @@ def _claim(path: Path) -> tuple[Path, int]:
     try:
         return usual, os.open(usual, flags, 0o666)
     except FileExistsError:
-        if time.time() - usual.lstat().st_mtime > _ABANDONED:
-            usual.unlink()
+        # Another process may be done with it just now.
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - usual.lstat().st_mtime > _ABANDONED:
+                usual.unlink()
     own = path.with_name(f".{name}.{os.getpid()}.{time.monotonic_ns()}.part")
     return own, os.open(own, flags, 0o666)
