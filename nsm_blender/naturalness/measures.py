@@ -182,7 +182,7 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
     if segment.action == "start":
         head = track.parts["head"][s, 0, 2]
         out["head_drop_cm"] = 100 * float((np.maximum.accumulate(head) - head).max())
-    if segment.event is not None:
+    if segment.event is not None or segment.action == "idle":
         out["lean_deg"] = float(np.degrees(track.lean[s].max()))
     if segment.action in ("idle", "seated"):
         path = np.linalg.norm(derivative(smooth(track.hips, 0.1))[s, :2], axis=-1)

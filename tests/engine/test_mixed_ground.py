@@ -45,10 +45,12 @@ def test_a_character_walks_up_to_a_seat_on_a_landing_sits_and_walks_down_again(s
 
 
 def test_the_networks_hand_over_without_a_jerk(sat: tuple[Shot, Motion]) -> None:
-    _, motion = sat
-    seams = motion.meta["handovers"]
-    assert len(seams) == 2
-    assert max(around_seams(motion, tuple(seams)).values()) < 1.2, "times people's 99th percentile"
+    """Over shots, nearly all accelerations and jerks around hand-overs are such as people have in walking."""
+    motions = [sat[1], *(bake_of(shot).motion() for shot in (stairs(2), stairs(3), ramp(1), ramp(3)))]
+    seams = [tuple(motion.meta["handovers"]) for motion in motions]
+    assert [len(of_shot) for of_shot in seams] == [2, 2, 2, 1, 1]
+    ratios = [list(around_seams(motion, at).values()) for motion, at in zip(motions, seams, strict=True)]
+    assert np.mean(np.array(ratios) < 1.0) > 0.9, "of the figures are within people's 99th percentile"
 
 
 @pytest.mark.parametrize("seed", [13, 16])

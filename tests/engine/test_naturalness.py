@@ -194,6 +194,14 @@ def seated(seconds: float) -> Track:
     return track(places)
 
 
+def bend(track: Track, angle: Array) -> None:
+    """Bend all that is above the legs forward by an angle (T,) in radians, in place."""
+    upper = [j for j in range(len(MODEL_SKELETON)) if MODEL_SKELETON.names[j] not in LEGS]
+    tilt = np.repeat(from_axis_angle(np.array([1.0, 0.0, 0.0]), angle)[:, None], len(upper), axis=1)
+    hips = track.raw[:, MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])].mean(axis=1, keepdims=True)
+    track.raw[:, upper] = hips + rotate(tilt, track.raw[:, upper] - hips)
+
+
 def test_sitting_down_and_rising_take_as_long_as_they_do() -> None:
     found = {s.action: s for s in segments(seated(1.2))}
     assert found["sit"].start < found["seated"].start < found["rise"].start
@@ -226,13 +234,17 @@ def test_keys_that_use_a_thing_have_their_segments(action: str) -> None:
 @pytest.mark.parametrize("bow", [20.0, 90.0])
 def test_a_bow_of_a_body_that_sits_down_is_found(bow: float) -> None:
     sits = seated(1.2)
-    upper = [j for j in range(len(MODEL_SKELETON)) if MODEL_SKELETON.names[j] not in LEGS]
-    way = np.radians(bow) * np.sin(np.clip(np.arange(len(sits)) / FPS - 2, 0, 1.2) / 1.2 * np.pi)
-    tilt = from_axis_angle(np.array([1.0, 0.0, 0.0]), way)
-    hips = sits.raw[:, MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])].mean(axis=1, keepdims=True)
-    sits.raw[:, upper] = hips + rotate(np.repeat(tilt[:, None], len(upper), axis=1), sits.raw[:, upper] - hips)
+    bend(sits, np.radians(bow) * np.sin(np.clip(np.arange(len(sits)) / FPS - 2, 0, 1.2) / 1.2 * np.pi))
     (found,) = [f for s, f in measure_track(sits).parts if s.action == "sit"]
     assert found["lean_deg"] == pytest.approx(bow, abs=8)
+
+
+def test_a_body_that_stands_bent_over_is_found() -> None:
+    standing = still(4.0)
+    bend(standing, np.full(len(standing), np.radians(45)))
+    leans = [figures["lean_deg"] for s, figures in measure_track(standing).parts if s.action == "idle"]
+    assert leans == pytest.approx([45.0] * len(leans), abs=8) and leans
+    assert max(leans) > recorded.recorded()["idle", "lean_deg"].at(99.0)
 
 
 @pytest.mark.parametrize("waits", [0.2, 2.5])
