@@ -134,9 +134,7 @@ def test_a_place_that_can_be_written_is_found_so_without_a_trace(tmp_path: Path)
 def test_processes_that_start_at_once_all_find_their_folder_writable(tmp_path: Path) -> None:
     """As those of a training on many machines do."""
     script = (
-        "import sys; from nsm_blender.files import check_folder\n"
-        "for _ in range(3000):\n"
-        "    check_folder(sys.argv[1])\n"
+        "import sys; from nsm_blender.files import check_folder\nfor _ in range(3000):\n    check_folder(sys.argv[1])\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path)]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
