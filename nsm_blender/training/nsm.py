@@ -46,7 +46,7 @@ from .graph import Graph
 from .loop import Training, cosine
 from .nsm_batches import INTERACTION_USED, Batches, statistics
 from .nsm_data import KINDS, Packed, sequence_starts
-from .nsm_sequences import OtherPoses, Sequences, drawn
+from .nsm_sequences import ASTRAY, FAR_ASTRAY, OtherPoses, Sequences, drawn
 
 PIECES = {
     "root_velocity": 6.0,
@@ -125,6 +125,8 @@ class Settings:
     lengths: list[int] = field(default_factory=lambda: [1, 8, 16, 32])
     """Frames of the sequences in which the network meets its own errors, over equal parts of the run: they grow, as
     what a new network makes of 32 frames teaches nothing."""
+    far_astray: bool = False
+    """Whether sequences that come to a thing begin as far beside their recordings as `FAR_ASTRAY` says."""
     gradient: int = 8
     """Frames after which gradients are cut: what was fed back longer ago counts as given."""
     kept: float = 0.0
@@ -310,7 +312,8 @@ class Trainer(Training):
         """
         settings, batches = self.settings, self._batches
         parameters = self._cast()
-        sequences = Sequences(batches, rows, beside, pose_noise, posed)
+        at_things = FAR_ASTRAY if settings.far_astray else ASTRAY
+        sequences = Sequences(batches, rows, beside, pose_noise, posed, at_things=at_things)
         total = torch.zeros((), device=self.device)
         state: State = None
         before: torch.Tensor | None = None

@@ -33,7 +33,7 @@ from .pose_offset import PoseOffset
 @dataclass(frozen=True)
 class Astray:
     """How far beside its recording a sequence begins, about as far as a rollout strays: where its goal and the thing
-    that is used are then differs from where they were recorded."""
+    that is used are then differs from where they were recorded; and how fast it is led back."""
 
     share: float = 0.6
     """Share of the sequences that begin beside it."""
@@ -45,19 +45,22 @@ class Astray:
     """Largest standard deviation in meters of the root's place."""
     turn: float = 0.07
     """Standard deviation in radians of the root's facing."""
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """How a state that has strayed is led back to the recording."""
-
     rate: float = 2.0
     """Rate in 1/s at which the deviation fades: after a second an eighth of it is left."""
-    planted: float = 0.25
-    """Share of that rate while both feet are planted: they would slide as fast as the root is led."""
 
 
-ASTRAY, RECOVERY = Astray(), Recovery()
+ASTRAY = Astray()
+FAR_ASTRAY = Astray(at_goal=0.1, per_meter=0.15, largest=0.3, turn=0.15, rate=6.0)
+"""As far as a rollout without root filters strays that has overshot its turn before a wide seat, led back while it sits
+down. On a way a network that learns this no longer sets off: a goal 10 cm ahead is then that of a root that strayed."""
+_PLANTED = 0.25
+"""Share of the rate at which deviations fade that is left while both feet are planted: they would slide as fast as the
+root is led."""
+_STILL = 0.01
+"""Meters between the goals of two samples, half a second from each other, up to which they are one place: those of a
+way are apart."""
+_HALF_SECOND = round(0.5 * FPS / SAMPLE_FRAMES)
+"""Samples in that time."""
 _PHASES = 0.005
 """Share of all frames, in the order of their phases, up to which two are at about the same one."""
 _FARTHEST = 0.2
@@ -77,7 +80,7 @@ class Sequences:
 
     drawn: (N, 4) of `drawn`, by which the sequences begin as far from the recording as astray says. pose_noise: (N,
     FRAME.size) that is added to the first frames. posed: rows (N,) in whose poses they begin, their own for those that
-    begin as recorded.
+    begin as recorded. at_things: the same as astray for sequences that come to a thing, by default astray.
     """
 
     def __init__(
@@ -88,8 +91,10 @@ class Sequences:
         pose_noise: torch.Tensor,
         posed: torch.Tensor,
         astray: Astray = ASTRAY,
+        at_things: Astray | None = None,
     ) -> None:
         self._batches, self._rows, self._step = batches, rows, 0
+        self._astray = astray, astray if at_things is None else at_things
         self._raw, self._recorded_phase, self._recorded_y = batches.raw(rows)
         self._off = self._posed_as(posed)
         self._frame, self._phase = self._raw["frame"] + pose_noise, self._recorded_phase
@@ -99,19 +104,31 @@ class Sequences:
         # Seconds from a frame to each of its future samples.
         samples = OUTPUT.shape("trajectory_position")[0]
         self._ahead = torch.arange(1, samples + 1, device=pose_noise.device) * (SAMPLE_FRAMES * DT)
-        self._begin = self._root = self._beside(drawn.to(pose_noise.device), astray)
+        self._begin = self._root = self._beside(drawn.to(pose_noise.device))
         self._arms = self._reaching(self._frame, FRAME, self._recorded, self._root)
         self._history: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def _beside(self, drawn: torch.Tensor, astray: Astray) -> torch.Tensor:
+    def _beside(self, drawn: torch.Tensor) -> torch.Tensor:
         """Where the roots (N, 4) begin."""
         away = _shaped(self._raw["goal"], "position", GOAL)[:, -1, :2].norm(dim=1)
-        chosen = (drawn[:, 0] < astray.share).float()
-        spread = (astray.at_goal + astray.per_meter * away).clamp(max=astray.largest) * chosen
+        chosen = (drawn[:, 0] < self._how("share")).float()
+        spread = (self._how("at_goal") + self._how("per_meter") * away).minimum(self._how("largest")) * chosen
         out = torch.zeros_like(self._recorded)
         out[:, :2] = drawn[:, 1:3] * spread[:, None]
-        out[:, 3] = drawn[:, 3] * astray.turn * chosen
+        out[:, 3] = drawn[:, 3] * self._how("turn") * chosen
         return out
+
+    def _how(self, name: str) -> torch.Tensor:
+        """A field (N,) of `Astray`, of sequences on their ways and of those that come to a thing now: these are told
+        one place, and see the thing."""
+        goals = _shaped(self._raw["goal"], "position", GOAL)
+        still = (goals[:, -1] - goals[:, -1 - _HALF_SECOND]).norm(dim=1) < _STILL
+        on_ways, at_things = (torch.full_like(goals[:, 0, 0], getattr(one, name)) for one in self._astray)
+        return torch.where(still & self._uses(), at_things, on_ways)
+
+    def _uses(self) -> torch.Tensor:
+        """Whether (N,) a thing is used: the vectors from the interaction sensor's cells are zero where none is."""
+        return self._raw["interaction"][:, -3 * CORNERS :].abs().sum(dim=1) > 0
 
     def _posed_as(self, rows: torch.Tensor) -> PoseOffset:
         """From the recorded poses to those of other rows (N,)."""
@@ -174,7 +191,7 @@ class Sequences:
     def _rate(self) -> torch.Tensor:
         """Rate (N,) in 1/s at which deviations fade now."""
         feet = piece(self._recorded_y, "contact")[:, :2].clamp(0, 1).amin(dim=1)
-        return RECOVERY.rate * (1 - (1 - RECOVERY.planted) * feet)
+        return self._how("rate") * (1 - (1 - _PLANTED) * feet)
 
     def _target(self, root: torch.Tensor, after: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """What should be predicted (N, OUTPUT.size), in frames of the new roots (N, 4), and by how much of that the
@@ -214,7 +231,7 @@ class Sequences:
         self._reaching_later(out, recorded_end, _as_root(places[:, -1], facings[:, -1]))
 
         lag = _wrapped(self._recorded_phase - self._phase)
-        _put(out, "phase_change", (piece(out, "phase_change") + (RECOVERY.rate * lag)[:, None]).clamp(min=0))
+        _put(out, "phase_change", (piece(out, "phase_change") + (self._how("rate") * lag)[:, None]).clamp(min=0))
         return out, arms
 
     def _reaching(
@@ -313,7 +330,7 @@ class Sequences:
         raw = self._raw["interaction"]
         corners = raw[:, -3 * CORNERS :].reshape(len(raw), CORNERS, 3)
         # The vectors lead from the cells to the root; where no thing is used they are all zero, and stay so.
-        used = (corners.abs().sum(dim=(1, 2), keepdim=True) > 0).float()
+        used = self._uses().float()[:, None, None]
         recorded, root = self._recorded, self._root
         cells = to_world(-corners[..., :2], recorded[:, None, 3]) + recorded[:, None, :2]
         seen = -to_local(cells - root[:, None, :2], root[:, None, 3])

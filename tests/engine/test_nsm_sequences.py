@@ -47,12 +47,17 @@ def batches(data: Packed) -> Batches:
 
 
 def begun(
-    batches: Batches, rows: list[int], astray: nsm_sequences.Astray, seed: int = 0, posed: list[int] | None = None
+    batches: Batches,
+    rows: list[int],
+    astray: nsm_sequences.Astray,
+    seed: int = 0,
+    posed: list[int] | None = None,
+    at_things: nsm_sequences.Astray | None = None,
 ) -> Sequences:
     noise = torch.Generator().manual_seed(seed)
     drawn = nsm_sequences.drawn(len(rows), noise)
     posed = torch.tensor(rows if posed is None else posed)
-    return Sequences(batches, torch.tensor(rows), drawn, torch.zeros(len(rows), FRAME.size), posed, astray)
+    return Sequences(batches, torch.tensor(rows), drawn, torch.zeros(len(rows), FRAME.size), posed, astray, at_things)
 
 
 def pieces(values: Array, layout: Layout, name: str) -> Array:
@@ -100,6 +105,26 @@ def test_a_sequence_that_begins_astray_is_led_back_to_the_recording(batches: Bat
     ends = off()
     for first, last in zip(begins, ends, strict=True):
         assert first.min() > 0.02 and (last < 0.25 * first + 0.02).all()
+
+
+def test_far_astray_is_what_comes_to_a_thing_and_nothing_on_its_way(batches: Batches) -> None:
+    """By the places of the goals in the roots' frames: of ways (rows 10 to 50) and of a thing (from 150 on)."""
+    rows, near = [*range(10, 50), *range(150, 220)], nsm_sequences.ASTRAY
+
+    def off(sequences: Sequences) -> Array:
+        difference = sequences.inputs()[0]["goal"] - batches.raw(sequences.rows)[0]["goal"]
+        return np.abs(np.asarray(difference)[:, GOAL.position]).max(1)
+
+    usual, far = (begun(batches, rows, near, at_things=one) for one in (None, nsm_sequences.FAR_ASTRAY))
+    begins = off(usual), off(far)
+    np.testing.assert_array_equal(begins[0][:40], begins[1][:40])
+    assert np.mean(begins[1][40:]) > 1.5 * np.mean(begins[0][40:])
+    for _ in range(round(0.5 * FPS)):
+        for one in (usual, far):
+            one.advance(one.right())
+    np.testing.assert_array_equal(off(usual)[:40], off(far)[:40])
+    left = [np.mean(off(one)[40:]) / np.mean(first[40:]) for one, first in zip((usual, far), begins, strict=True)]
+    assert left[1] < 0.7 * left[0]
 
 
 def test_a_sequence_that_begins_in_another_pose_comes_to_the_recorded_one_within_a_second(batches: Batches) -> None:
