@@ -222,9 +222,6 @@ _WAY = _Way()
 class _Rise:
     """How people get up from a seat, by 40 composed rises: medians."""
 
-    reaction: float = 0.17
-    """Seconds until they begin to."""
-
     forward: float = 0.4
     """Meters by which the root comes forward meanwhile."""
 
@@ -333,8 +330,8 @@ class Steer(GoalSpec):
 
     def _getting_up(self, times: Array, seconds: float) -> Array:
         """Arc lengths (T,) after `times` (T,) seconds of a character that gets up and walks off then."""
-        walker, taking = self.walker, self.rest - _RISE.reaction
-        now, then = (smoothstep((at - _RISE.reaction) / taking) for at in (np.array(seconds), seconds + times))
+        walker = self.walker
+        now, then = (smoothstep(at / self.rest) for at in (np.array(seconds), seconds + times))
         along = walker.ahead(np.maximum(times - (self.rest - seconds), 0.0), 0.0) + _RISE.forward * (then - now)
         return np.minimum(along, walker.path.length)
 
