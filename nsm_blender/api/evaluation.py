@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -36,7 +36,7 @@ def evaluate(
     count: int = CASES,
     processes: int = 2,
     cluster: str | None = None,
-    ablations: Path | str | None = None,
+    ablations: Path | str | Sequence[Path | str] = (),
     cases: tuple[int, int, int] = COMPONENT_CASES,
     components: Collection[str] | None = None,
     recordings: Path | str | None = None,
@@ -52,18 +52,18 @@ def evaluate(
     cases of each kind, of naturalness. processes: that measure at the same time, of the nsm, of naturalness, and of the
     components of the pfnn; more than one needs a script whose work is under `if __name__ == "__main__":`, as they are
     started anew. cluster: of the nsm, the address of a Dask scheduler whose workers measure instead, and find files at
-    the same paths. ablations: of the nsm, a folder of networks that were trained alike. cases: sits, carries and room
-    tasks of the NSM's table "components", which is measured only where it is asked for, as the PFNN's is. components:
-    some of the rows of these tables, None: all. recordings: of the pfnn, a data folder to whose walks the network's are
-    compared, and held_out: performers whose walks are compared so, too; of the tables then only those that are named.
-    keep: is given the figures so far as they grow. log: is told each step. All tables of a system take minutes. Raises
-    UserError for a table that there is not, and WeightsError.
+    the same paths. ablations: of the nsm, a folder of networks that were trained alike, or several with another seed
+    each. cases: sits, carries and room tasks of the NSM's table "components", which is measured only where it is asked
+    for, as the PFNN's is. components: some of the rows of these tables, None: all. recordings: of the pfnn, a data
+    folder to whose walks the network's are compared, and held_out: performers whose walks are compared so, too; of the
+    tables then only those that are named. keep: is given the figures so far as they grow. log: is told each step. All
+    tables of a system take minutes. Raises UserError for a table that there is not, and WeightsError.
     """
     if tables is not None and system not in ("nsm", "pfnn", "naturalness", "bodies"):
         raise UserError(f"The tables of '{system}' come together; leave them out.")
     if weights is not None and system not in ("nsm", "pfnn", "manifold"):
         raise UserError(f"'{system}' is measured with the shipped weights; leave the weights out.")
-    if ablations is not None and system != "nsm":
+    if ablations and system != "nsm":
         raise UserError("Ablations are of the nsm.")
     if recordings is not None and system != "pfnn":
         raise UserError("Only the pfnn is compared with recordings.")
@@ -76,8 +76,9 @@ def evaluate(
     path = None if weights is None else Path(weights)
     match system:
         case "nsm":
-            folder = None if ablations is None else Path(ablations)
-            return _nsm(tables, path, processes, cluster, folder, cases, components, keep, log)
+            several = [ablations] if isinstance(ablations, str | Path) else ablations
+            folders = [Path(folder) for folder in several]
+            return _nsm(tables, path, processes, cluster, folders, cases, components, keep, log)
         case "pfnn":
             from ..baking.bake import GROUND_PARTS
             from ..evaluation import pfnn
@@ -115,7 +116,7 @@ def _nsm(
     weights: Path | None,
     processes: int,
     cluster: str | None,
-    ablations: Path | None,
+    ablations: Sequence[Path],
     cases: tuple[int, int, int],
     components: Collection[str] | None,
     keep: Keep | None,
@@ -124,7 +125,7 @@ def _nsm(
     from ..evaluation import nsm, nsm_components
 
     chosen = _some_of((*nsm.TABLES, nsm.COMPONENTS), tables, "table of the NSM's") if tables else list(nsm.TABLES)
-    if ablations is not None and "ablations" not in chosen:
+    if ablations and "ablations" not in chosen:
         raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
     parts = _some_of(nsm_components.component_names(), components, "component")
     return nsm.evaluate(

@@ -30,18 +30,16 @@ from .arrival import THINGS, arrivals_of, speed_figures, thing_figures
 from .components import component_figures
 from .nsm_ablations import (
     COMPARED,
-    FULL,
     LEFT_OUT,
     TRAINED,
+    Measured,
     as_text,
-    clutter_figures,
     left_out_figures,
     network_file,
-    response_figures,
     rows,
     settings_figures,
-    trained_alike,
-    trained_figures,
+    table_figures,
+    trainings_alike,
 )
 from .nsm_bodies import added_figures
 from .nsm_climbs import COUNT as CLIMBS
@@ -149,7 +147,7 @@ def evaluate(
     development: bool = False,
     tables: Collection[str] = TABLES,
     processes: int = 2,
-    ablations: Path | None = None,
+    ablations: Sequence[Path] = (),
     keep: Keep | None = None,
     cases: tuple[int, int, int] = (0, 0, 0),
     components: Collection[str] = (),
@@ -158,18 +156,18 @@ def evaluate(
     """All figures of `tables`; `quick` takes a tenth of the trials. processes, cluster: that measure, see
     `workers.each`.
 
-    ablations: folder of networks that were trained alike, see `nsm_ablations.TRAINED`; None: parts are left out of the
-    rollout of the network that is measured. cases: sits, carries and room tasks of the table of components. keep: is
-    told the figures so far whenever a table is done, and those of the components every minute.
+    ablations: folders of networks that were trained alike, see `nsm_ablations.TRAINED`, each with another seed; none:
+    parts are left out of the rollout of the network that is measured. cases: sits, carries and room tasks of the table
+    of components. keep: is told the figures so far whenever a table is done, and those of the components every minute.
     """
     network = load(weights)
     if cluster is not None:
         # Workers elsewhere have another working folder.
         weights = None if weights is None else weights.absolute()
-        ablations = None if ablations is None else ablations.absolute()
+        ablations = [folder.absolute() for folder in ablations]
     every = _jobs(actions_of(network.card), quick, development)
-    shared = None if ablations is None else trained_alike(ablations)
-    if ablations is not None:
+    shared = trainings_alike(ablations) if ablations else None
+    if ablations:
         every = {name: job for name, job in every.items() if job.table != "ablations"}
         every |= _trained_jobs(ablations, quick, development)
     every |= {f"component {name}": _Job(COMPONENTS, outcomes, (name, tuple(components))) for name in task_names(*cases)}
@@ -183,7 +181,11 @@ def evaluate(
         log(f"{number}/{len(jobs)} {measured}")
         names = [name for name, other in jobs.items() if other.table == job.table]
         if results.keys() >= set(names):
-            found = _figures(job.table, {name: results[name] for name in names}, shared, log)
+            mine = {name: results[name] for name in names}
+            if job.table == "ablations" and shared is not None:
+                found = _ablation_figures(len(ablations), mine, log) | settings_figures(shared, len(ablations))
+            else:
+                found = _figures(job.table, mine, log)
             for key, value in found.items():
                 log(f"{key} {value:.3f}")
             out |= found
@@ -196,8 +198,8 @@ def evaluate(
     return out
 
 
-def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] | None, log: Log) -> Figures:
-    """The figures of a table from what its jobs found, by their names. shared: of networks that were trained alike."""
+def _figures(table: str, results: Mapping[str, Any], log: Log) -> Figures:
+    """The figures of a table from what its jobs found, by their names."""
 
     def of(kind: str) -> list[Any]:
         return [one for name, found in results.items() if name.startswith(f"{kind} ") for one in found]
@@ -224,21 +226,32 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
     elif table == "precision":
         for task in ("sit", "carry"):
             out |= precision_figures(task, found, log) if (found := of(task)) else {}
-    elif shared is None:
+    elif table == "ablations":
         for ablation in LEFT_OUT:
             out |= left_out_figures(ablation, of(ablation))
-    else:
-        out |= settings_figures(shared)
-        every = (*TRAINED, *COMPARED)
-        for task in ABLATED:
-            done = {name: trials for name in every if (trials := of(f"{name} {task}"))}
-            out |= trained_figures(task, done, log) if FULL in done else {}
-        cluttered = {name: tasks for name in every if (tasks := of(f"{name} room"))}
-        out |= clutter_figures(cluttered, log)
-        for name in every:
-            out |= response_figures(name, results.get(f"{name} response", {}))
-        for line in as_text(out):
-            log(line)
+    return out
+
+
+def _ablation_figures(trainings: int, results: Mapping[str, Any], log: Log) -> Figures:
+    """The figures of networks that were trained alike, in so many trainings, from what `_trained_jobs` found."""
+
+    def by_row(training: int, kind: str) -> dict[str, list[Any]]:
+        found = {
+            row: [one for name, done in results.items() if name.startswith(f"{training} {row} {kind} ") for one in done]
+            for row in (*TRAINED, *COMPARED)
+        }
+        return {row: done for row, done in found.items() if done}
+
+    def responses(training: int) -> dict[str, Figures]:
+        names = {row: f"{training} {row} response" for row in (*TRAINED, *COMPARED)}
+        return {row: results[name] for row, name in names.items() if name in results}
+
+    every = [
+        Measured({task: by_row(n, task) for task in ABLATED}, by_row(n, "room"), responses(n)) for n in range(trainings)
+    ]
+    out = table_figures(every, log)
+    for line in as_text(out):
+        log(line)
     return out
 
 
@@ -286,23 +299,26 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
     return out | {f"room {seed}": _Job("success", tasks, (seed,)) for seed in rooms}
 
 
-def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Job]:
-    """The same trials for each of the networks in a folder, of what they were taught."""
+def _trained_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
+    """The same trials for each of the networks in a folder, of what they were taught. Several folders share the number
+    of trials of one: chance in training moves the figures more than chance in trials."""
     out: dict[str, _Job] = {}
-    starts = 1 if quick else STARTS
-    for name, row in rows(folder).items():
-        weights = network_file(folder, row)
-        able = actions_of(read_card(weights))
-        if name == row.network:
-            out[f"{name} response"] = _Job("ablations", _response_of, (weights, starts, development))
-            for seed in seeds_of_rooms(1 if quick else CLUTTERED, development):
-                out[f"{name} room {seed}"] = _Job("ablations", _rooms_of, (weights, seed))
-        for task, (action, things) in ABLATED.items():
-            if action not in able:
-                continue
-            for n in range(1 if quick else things):
-                arguments = (weights, task, n, starts, development, row.options, row.aside)
-                out[f"{name} {task} {n}"] = _Job("ablations", _trials_of, arguments)
+    starts = 1 if quick else math.ceil(STARTS / len(folders))
+    rooms = seeds_of_rooms(1 if quick else CLUTTERED, development)
+    for number, folder in enumerate(folders):
+        for name, row in rows(folder).items():
+            weights = network_file(folder, row)
+            able = actions_of(read_card(weights))
+            if name == row.network:
+                out[f"{number} {name} response"] = _Job("ablations", _response_of, (weights, starts, development))
+                for seed in rooms[number % len(rooms) :: len(folders)]:
+                    out[f"{number} {name} room {seed}"] = _Job("ablations", _rooms_of, (weights, seed))
+            for task, (action, things) in ABLATED.items():
+                if action not in able:
+                    continue
+                for n in range(1 if quick else things):
+                    arguments = (weights, task, n, starts, development, row.options, row.aside)
+                    out[f"{number} {name} {task} {n}"] = _Job("ablations", _trials_of, arguments)
     return out
 
 

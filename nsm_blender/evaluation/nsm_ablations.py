@@ -80,6 +80,10 @@ _OWN: Mapping[str, _Own] = {
     "concatenation": _Own(gating="concatenation"),
     **{name.replace("-", "_"): _Own(network=name) for name in BASELINES},
 }
+_ERROR = ".standard_error"
+"""End of the name of a figure that tells the standard error of another."""
+_DONE = (".finished", ".clutter.done")
+"""Ends of the names of shares of tasks that are done."""
 _TOLD = ("epochs", "hidden", "experts")
 """Settings that are told among the figures, as they are not those of the shipped weights."""
 
@@ -124,6 +128,30 @@ def trained_alike(folder: Path) -> dict[str, Any]:
     return full
 
 
+def trainings_alike(folders: Sequence[Path]) -> dict[str, Any]:
+    """The settings that the networks of all folders share, each folder with another seed, as of `trained_alike`.
+
+    Raises UserError as that does, and when two folders hold trainings with the same seed, other networks, or differ in
+    anything else.
+    """
+    every = {folder: trained_alike(folder) for folder in folders}
+    first, *others = folders
+    full = every[first]
+    for folder in others:
+        if _networks(folder) != _networks(first):
+            raise UserError(f"{folder} and {first} do not hold the same networks; train the same ones with each seed.")
+        other = every[folder]
+        differs = sorted(key for key in full.keys() | other.keys() if key != "seed" and full.get(key) != other.get(key))
+        if differs:
+            raise UserError(
+                f"{folder} and {first} were not trained alike: {differs[0]} was {other.get(differs[0])} and "
+                f"{full.get(differs[0])}; train them with the same data and options."
+            )
+    if len({told.get("seed") for told in every.values()}) < len(folders):
+        raise UserError("Two folders hold trainings with the same seed; train the networks of each with another one.")
+    return full
+
+
 def hashes(folder: Path) -> dict[str, str]:
     """Of the weights of all networks in a folder, by name."""
     return {name: file_hash(folder / f"{name}.safetensors") for name in _networks(folder)}
@@ -149,9 +177,50 @@ def _shared(training: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, **done}
 
 
-def settings_figures(shared: Mapping[str, Any]) -> Figures:
-    """How the networks were trained that are compared."""
-    return {f"nsm.ablation.trained.{name}": float(shared[name]) for name in (*_TOLD, "frames") if shared.get(name)}
+def settings_figures(shared: Mapping[str, Any], trainings: int) -> Figures:
+    """How the networks were trained that are compared, and how many trainings of each there are."""
+    told = {name: shared[name] for name in (*_TOLD, "frames") if shared.get(name)}
+    return {f"nsm.ablation.trained.{name}": float(value) for name, value in (told | {"trainings": trainings}).items()}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the networks in one folder did, by row: trials of each task, tasks in furnished rooms, and figures of how
+    fast they respond."""
+
+    trials: Mapping[str, Mapping[str, Sequence[Trial]]]
+    rooms: Mapping[str, Sequence[Plain]]
+    responses: Mapping[str, Figures]
+
+
+def table_figures(trainings: Sequence[Measured], log: Log) -> Figures:
+    """Tables 2 and 3, and clutter. Of several trainings the figures are means over them, and the standard errors those
+    of these means; of one, the standard errors are over its trials. Errors over trainings hold what chance in training
+    moves, too, which those over trials leave out."""
+    found = [_of_one(one, log) for one in trainings]
+    if len(found) == 1:
+        return found[0]
+    out: Figures = {}
+    for figure in dict.fromkeys(name for one in found for name in one if not name.endswith(_ERROR)):
+        values = [one[figure] for one in found if figure in one]
+        if figure.endswith(".tasks"):
+            out[figure] = sum(values)
+            continue
+        out[figure] = float(np.mean(values))
+        if figure.endswith(_DONE) or any(figure + _ERROR in one for one in found):
+            out |= _with_error(figure, values)
+    return out
+
+
+def _of_one(measured: Measured, log: Log) -> Figures:
+    """The figures of the networks in one folder."""
+    out: Figures = {}
+    for task, trials in measured.trials.items():
+        out |= trained_figures(task, trials, log) if FULL in trials else {}
+    out |= clutter_figures(measured.rooms, log)
+    for name, found in measured.responses.items():
+        out |= response_figures(name, found)
+    return out
 
 
 def left_out_figures(name: str, trials: Sequence[Trial]) -> Figures:
@@ -246,7 +315,7 @@ def _with_error(name: str, values: Sequence[float]) -> Figures:
     """A mean and its standard error; nothing of fewer than two."""
     if len(values) < 2:
         return {}
-    return {name: float(np.mean(values)), f"{name}.standard_error": float(np.std(values, ddof=1) / len(values) ** 0.5)}
+    return {name: float(np.mean(values)), name + _ERROR: float(np.std(values, ddof=1) / len(values) ** 0.5)}
 
 
 def _task_figures(row: str, trials: Sequence[Trial]) -> Figures:

@@ -18,13 +18,16 @@ from nsm_blender.errors import UserError
 from nsm_blender.evaluation.nsm import evaluate
 from nsm_blender.evaluation.nsm_ablations import (
     TRAINED,
+    Measured,
     as_text,
     clutter_figures,
     hashes,
     response_figures,
     rows,
+    table_figures,
     trained_alike,
     trained_figures,
+    trainings_alike,
 )
 from nsm_blender.evaluation.nsm_plain import Plain
 from nsm_blender.evaluation.nsm_trials import Trial, told_aside
@@ -118,6 +121,51 @@ def test_another_network_under_the_name_of_one_is_refused(folder: Path) -> None:
         trained_alike(folder)
 
 
+def another(folder: Path, **settings: Any) -> Path:
+    """Another training of the networks in a folder."""
+    other = folder.parent / f"{folder.name}_again"
+    shutil.copytree(folder, other, dirs_exist_ok=True)
+    for name in NETWORKS:
+        write(other, name, card(name, **settings))
+    return other
+
+
+def test_trainings_that_differ_in_their_seed_alone_are_compared(folder: Path) -> None:
+    assert trainings_alike([folder, another(folder, seed=2)])["epochs"] == 7
+    with pytest.raises(UserError, match="same seed"):
+        trainings_alike([folder, another(folder)])
+    with pytest.raises(UserError, match=r"_again .* not trained alike: epochs was 9 and 7"):
+        trainings_alike([folder, another(folder, seed=2, epochs=9)])
+
+
+def test_trainings_of_other_networks_are_refused(folder: Path) -> None:
+    other = another(folder, seed=2)
+    add_mlp(other, seed=2)
+    with pytest.raises(UserError, match="do not hold the same networks"):
+        trainings_alike([folder, other])
+
+
+def test_errors_over_trainings_hold_what_differs_between_them() -> None:
+    """Each training is as sure of itself as can be, and they say three different things."""
+
+    def measured(off: float, done: int) -> Measured:
+        rooms = [Plain("room", n < done, None, None, 0.0, 0.0, np.zeros(9), np.zeros((9, 22))) for n in range(4)]
+        trials = {"full": [trial(True, 4.0)] * 5, "concatenation": [trial(True, off)] * 5}
+        return Measured({"sit": trials}, {"full": rooms}, {"full": {"nsm.response_s.walk_sit.mean": off}})
+
+    alone = table_figures([measured(5.0, 4)], lambda _: None)
+    row = "nsm.ablation.concatenation.farther_than_full_cm"
+    assert alone[row] == pytest.approx(1.0) and alone[f"{row}.standard_error"] == pytest.approx(0.0)
+    figures = table_figures([measured(5.0, 4), measured(3.0, 2), measured(7.0, 3)], lambda _: None)
+    assert figures[row] == pytest.approx(1.0)
+    assert figures[f"{row}.standard_error"] == pytest.approx(2.0 / 3**0.5)
+    assert figures["nsm.ablation.full.pe_cm.standard_error"] == pytest.approx(0.0)
+    assert figures["nsm.ablation.full.clutter.tasks"] == 12
+    assert figures["nsm.ablation.full.clutter.done"] == pytest.approx(0.75)
+    assert figures["nsm.ablation.full.clutter.done.standard_error"] == pytest.approx(0.25 / 3**0.5)
+    assert figures["nsm.ablation.full.response_s.walk_sit.mean"] == pytest.approx(5.0)
+
+
 def test_the_papers_tables_have_a_row_for_each_network() -> None:
     found = trained_figures("sit", {name: [trial(True, 4.0)] * 2 for name in ("full", "auto_lstm")}, lambda _: None)
     found |= response_figures("auto_lstm", {"nsm.response_s.idle_walk.mean": 1.25})
@@ -207,7 +255,7 @@ def test_all_networks_do_the_same_trials(shipped: Path, monkeypatch: pytest.Monk
         monkeypatch.delitem(TRAINED, name)
     monkeypatch.setattr("nsm_blender.evaluation.nsm_rooms.TASKS", 1)
     assert "sit" in load(shipped / "full.safetensors").card["actions"]
-    figures = evaluate(None, quick=True, development=True, tables=["ablations"], ablations=shipped, processes=1)
+    figures = evaluate(None, quick=True, development=True, tables=["ablations"], ablations=[shipped], processes=1)
     rows = {name.split(".")[2] for name in figures}
     assert rows == {*TRAINED, "lstm", "trained"}
     # The same weights from the same start.

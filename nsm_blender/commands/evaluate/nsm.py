@@ -9,7 +9,7 @@ from pathlib import Path
 from ... import evaluate
 from ...api.evaluation import COMPONENT_CASES
 from ...evaluation.nsm import COMPONENTS, TABLES, picture
-from ...evaluation.nsm_ablations import hashes, trained_alike
+from ...evaluation.nsm_ablations import hashes, trainings_alike
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
 from ...rollout.nsm_network import FILE
@@ -38,9 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="some of the components, by default all of the rollout and the clean-up",
     )
     add_workers(parser, "measure")
-    parser.add_argument("--ablations", type=Path, metavar="FOLDER",
+    parser.add_argument("--ablations", type=Path, nargs="+", metavar="FOLDER", default=[],
                         help="ablations of networks in FOLDER, trained alike: full, no_interaction, no_environment, "
-                        "concatenation, and any of mlp, pfnn, mann, lstm, auto_lstm (.safetensors)")  # fmt: skip
+                        "concatenation, and any of mlp, pfnn, mann, lstm, auto_lstm (.safetensors); of several, each "
+                        "trained with another seed, means and standard errors over trainings")  # fmt: skip
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="also draw the gates over the phase")
 
 
@@ -52,9 +53,9 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
         picture(weights, args.picture)
         print(f"wrote {args.picture}")
     told: Told = {"weights": file_hash(weights)}
-    if args.ablations is not None:
-        trained_alike(args.ablations)
-        told["ablations"] = hashes(args.ablations)
+    if args.ablations:
+        trainings_alike(args.ablations)
+        told["ablations"] = [hashes(folder) for folder in args.ablations]
 
     def kept(figures: Figures) -> None:
         if args.card:
