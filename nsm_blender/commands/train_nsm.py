@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import UserError
 from ..files.reading import read_json
@@ -17,12 +17,10 @@ from ..models.weights import file_hash, read_card, read_tensors
 from ..motion.clip_file import INDEX_NAME
 from ..training.episodes.library import Tally
 from ..training.nsm_data import KINDS, Packed, standing_frame
+from ..training.nsm_settings import Settings
 from . import count, positive, share
 from .compose import DATA, compose_all
 from .importing import import_folder
-
-if TYPE_CHECKING:
-    from ..training.nsm import Settings
 
 EPISODES = 3000
 """Number of episodes that are composed for a training, unless told otherwise."""
@@ -50,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--far-astray", action="store_true", default=None,
                         help="let sequences that come to a thing begin 10 to 30 cm beside their recording, led back "
                         "three times as fast: the network alone comes closer to seats, but slides more")  # fmt: skip
+    parser.add_argument("--vague-goals", type=positive, metavar="METERS",
+                        help="tell the goals of things as far beside where they are, which the sensors show (standard "
+                        "deviation along each axis; default: goals are exact)")  # fmt: skip
     parser.add_argument("--gradient", type=count, metavar="N",
                         help="frames after which gradients are cut (default 8)")  # fmt: skip
     parser.add_argument("--compile", action="store_true", help="let torch compile the network, where it can")
@@ -84,8 +85,8 @@ def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None
 def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_arguments` that were given."""
     out: list[str] = []
-    for name in ("network", "without", "gating", "encoders", "batch", "gradient", "first_cycle", "teach",
-                 "toward"):  # fmt: skip
+    for name in ("network", "without", "gating", "encoders", "batch", "vague_goals", "gradient",
+                 "first_cycle", "teach", "toward"):  # fmt: skip
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
@@ -224,8 +225,6 @@ def begun_with(weights: Path) -> dict[str, Any]:
 
 def _settings(args: argparse.Namespace) -> Settings:
     """The usual ones but for what the command line says."""
-    from ..training.nsm import Settings
-
     given = {
         "epochs": None if args.epochs is None else args.epochs[0],
         "hidden": args.hidden,
@@ -236,6 +235,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "batch": args.batch,
         "lengths": args.lengths,
         "far_astray": args.far_astray,
+        "vague_goals": args.vague_goals,
         "gradient": args.gradient,
         "first_cycle": args.first_cycle,
         "kept": args.kept,

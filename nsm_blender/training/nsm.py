@@ -24,7 +24,6 @@ from ..models.nsm import (
     INTERACTION,
     LAYERS,
     OUTPUT,
-    Gating,
 )
 from ..models.nsm_baselines import (
     CONDITION_SIZES,
@@ -47,6 +46,7 @@ from .loop import Training, cosine
 from .nsm_batches import INTERACTION_USED, Batches, statistics
 from .nsm_data import KINDS, Packed, sequence_starts
 from .nsm_sequences import ASTRAY, FAR_ASTRAY, OtherPoses, Sequences, drawn
+from .nsm_settings import Settings
 
 PIECES = {
     "root_velocity": 6.0,
@@ -92,52 +92,6 @@ _OWN_OUTPUT: Mapping[str, float] = {"lstm": 0.0, "auto-lstm": 0.5}
 but in the networks that the paper trains by teacher forcing, and by probabilistic teacher forcing (7.1)."""
 _LEAST_RATE = 1e-3
 """Share of the learning rate that is left at the end of a cycle."""
-
-
-@dataclass
-class Settings:
-    """Hyperparameters. The paper's are h = 512, K = 8 or 10, encoders 512, 128, 256, 512, batch 32, rate 1e-4, weight
-    decay 2.5e-3, 70 epochs with restarts at 11 and 31 (3.3, 6)."""
-
-    network: str = "nsm"
-    """Which of `nsm_baselines.NETWORKS`; the sizes are the NSM's, from which those of the others follow."""
-    experts: int = 8
-    hidden: int = 256
-    gating_hidden: int = 128
-    encoders: dict[str, int] = field(
-        default_factory=lambda: {"frame": 256, "goal": 64, "interaction": 128, "environment": 256}
-    )
-    gating: Gating = "kronecker"
-    without: list[str] = field(default_factory=list)
-    """Encoders whose input is left at zero: the ablations of Table 3."""
-    batch: int = 1024
-    """Frames in a step, in sequences of `lengths`."""
-    half: bool = True
-    """Whether matrix products use bfloat16, twice as fast on processors that support it."""
-    learning_rate: float = 1e-3
-    weight_decay: float = 2.5e-3
-    first_cycle: int = 3
-    """Epochs before the first warm restart; each cycle is twice as long as the one before."""
-    epochs: int = 21
-    dropout: float = 0.0
-    noise: float = 0.1
-    """Standard deviation of noise on the normalized pose, in place of the rollout's own errors."""
-    lengths: list[int] = field(default_factory=lambda: [1, 8, 16, 32])
-    """Frames of the sequences in which the network meets its own errors, over equal parts of the run: they grow, as
-    what a new network makes of 32 frames teaches nothing."""
-    far_astray: bool = False
-    """Whether sequences that come to a thing begin as far beside their recordings as `FAR_ASTRAY` says."""
-    gradient: int = 8
-    """Frames after which gradients are cut: what was fed back longer ago counts as given."""
-    kept: float = 0.0
-    """Share, 0..1, of earlier weights in those that come out: between the two, errors of both cancel out, and a network
-    is more precise than either (Wortsman et al., Robust fine-tuning of zero-shot models, 2022)."""
-    teach: str = ""
-    """Action that experts learn which are added to those of the weights begun with, see `added_experts`; "" for none:
-    the whole network learns."""
-    toward: str = ""
-    """Action that the goal names where they do, "" for any."""
-    seed: int = 1
 
 
 class Trainer(Training):
@@ -293,7 +247,10 @@ class Trainer(Training):
         pose_noise, beside = self._pose_noise(count), drawn(count, self.noise)
         own = torch.stack([self._own(count) for _ in range(self._length)])
         posed = torch.from_numpy(self._poses.drawn(rows, self.noise))
-        given = (torch.from_numpy(rows)[part], beside[part], pose_noise[part], posed[part], own[:, part])
+        vague = self.settings.vague_goals
+        # Drawn where it is needed alone, so that other trainings draw what they drew before.
+        aside = vague * torch.randn(count, 2, generator=self.noise) if vague else torch.zeros(count, 2)
+        given = (torch.from_numpy(rows)[part], beside[part], pose_noise[part], posed[part], own[:, part], aside[part])
         return tuple(one.to(self.device) for one in given)
 
     def _unrolled(
@@ -303,17 +260,19 @@ class Trainer(Training):
         pose_noise: torch.Tensor,
         posed: torch.Tensor,
         own: torch.Tensor,
+        aside: torch.Tensor,
     ) -> torch.Tensor:
         """Weighted squared error over the next frames from `rows` (N,) on, in closed loop: each but the first is
         predicted from what was predicted before.
 
         beside: (N, 4) of `nsm_sequences.drawn`. pose_noise: (N, FRAME.size). posed: rows (N,) in whose poses they
-        begin. own: (frames, N, 1), whether a sequence goes on from a frame with the network's own output.
+        begin. own: (frames, N, 1), whether a sequence goes on from a frame with the network's own output. aside: (N, 2)
+        meters by which goals are told beside where they are.
         """
         settings, batches = self.settings, self._batches
         parameters = self._cast()
         at_things = FAR_ASTRAY if settings.far_astray else ASTRAY
-        sequences = Sequences(batches, rows, beside, pose_noise, posed, at_things=at_things)
+        sequences = Sequences(batches, rows, beside, pose_noise, posed, at_things=at_things, aside=aside)
         total = torch.zeros((), device=self.device)
         state: State = None
         before: torch.Tensor | None = None

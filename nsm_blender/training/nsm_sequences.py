@@ -80,7 +80,9 @@ class Sequences:
 
     drawn: (N, 4) of `drawn`, by which the sequences begin as far from the recording as astray says. pose_noise: (N,
     FRAME.size) that is added to the first frames. posed: rows (N,) in whose poses they begin, their own for those that
-    begin as recorded. at_things: the same as astray for sequences that come to a thing, by default astray.
+    begin as recorded. at_things: the same as astray for sequences that come to a thing, by default astray. aside: (N,
+    2) meters by which the goals of these are told beside where they are: no matter what is told, what is to be
+    predicted is to use the thing, which the sensors show.
     """
 
     def __init__(
@@ -92,9 +94,11 @@ class Sequences:
         posed: torch.Tensor,
         astray: Astray = ASTRAY,
         at_things: Astray | None = None,
+        aside: torch.Tensor | None = None,
     ) -> None:
         self._batches, self._rows, self._step = batches, rows, 0
         self._astray = astray, astray if at_things is None else at_things
+        self._aside = torch.zeros((len(rows), 2), device=pose_noise.device) if aside is None else aside
         self._raw, self._recorded_phase, self._recorded_y = batches.raw(rows)
         self._off = self._posed_as(posed)
         self._frame, self._phase = self._raw["frame"] + pose_noise, self._recorded_phase
@@ -119,12 +123,21 @@ class Sequences:
         return out
 
     def _how(self, name: str) -> torch.Tensor:
-        """A field (N,) of `Astray`, of sequences on their ways and of those that come to a thing now: these are told
-        one place, and see the thing."""
+        """A field (N,) of `Astray`, of sequences on their ways and of those that come to a thing now."""
+        on_ways, at_things = (torch.full_like(self._aside[:, 0], getattr(one, name)) for one in self._astray)
+        return torch.where(self._comes_to_thing(), at_things, on_ways)
+
+    def _comes_to_thing(self) -> torch.Tensor:
+        """Whether (N,) one place is told, and the thing there is seen."""
         goals = _shaped(self._raw["goal"], "position", GOAL)
         still = (goals[:, -1] - goals[:, -1 - _HALF_SECOND]).norm(dim=1) < _STILL
-        on_ways, at_things = (torch.full_like(goals[:, 0, 0], getattr(one, name)) for one in self._astray)
-        return torch.where(still & self._uses(), at_things, on_ways)
+        return still & self._uses()
+
+    def _told(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The goals' places (N, SAMPLES, 3) and directions (N, SAMPLES, 2) in the world, as they are told."""
+        place, heading = _in_world(self._raw["goal"], GOAL, "", self._recorded)
+        off = self._aside * self._comes_to_thing()[:, None]
+        return torch.cat((place[..., :2] + off[:, None], place[..., 2:]), dim=-1), heading
 
     def _uses(self) -> torch.Tensor:
         """Whether (N,) a thing is used: the vectors from the interaction sensor's cells are zero where none is."""
@@ -211,7 +224,7 @@ class Sequences:
         _put(out, "trajectory_position", to_local(places - root[:, None, :2], root[:, None, 3]))
         _put(out, "trajectory_direction", direction(facings - root[:, None, 3]))
 
-        goal, heading = _in_world(self._raw["goal"], GOAL, "", self._recorded)
+        goal, heading = self._told()
         aims, toward = goal[:, -len(self._ahead) :, :2], angle_of(heading)[:, -len(self._ahead) :]
         _put(out, "goal_trajectory_position", to_local(places - aims, toward))
         _put(out, "goal_trajectory_direction", direction(facings - toward))
@@ -263,7 +276,7 @@ class Sequences:
         before = self._root
         root = next_root(y, before) + lift
         places, facings = future(y, root)
-        goal, heading = _in_world(self._raw["goal"], GOAL, "", self._recorded)
+        goal, heading = self._told()
         ahead = slice(goal.shape[1] - places.shape[1], None)
         places, facings = bidirectional(y, places, facings, goal[:, ahead, :2], angle_of(heading[:, ahead]))
         speed = velocities(y, root, places[:, -1], facings[:, -1])
@@ -321,7 +334,7 @@ class Sequences:
     def _goal_from_here(self) -> torch.Tensor:
         """The goal input (N, GOAL.size) as the rolled out roots see it."""
         raw = self._raw["goal"]
-        position, heading = _seen_from(*_in_world(raw, GOAL, "", self._recorded), self._root)
+        position, heading = _seen_from(*self._told(), self._root)
         parts = {"position": position, "direction": heading, "action": _shaped(raw, "action", GOAL)}
         return torch.cat([parts[name].flatten(1) for name in GOAL.shapes], dim=1)
 

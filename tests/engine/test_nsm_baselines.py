@@ -32,8 +32,9 @@ from nsm_blender.motion.skeleton import MODEL_SKELETON  # noqa: E402
 from nsm_blender.rollout.goal_spec import Stay  # noqa: E402
 from nsm_blender.rollout.nsm import Options, SceneCharacter  # noqa: E402
 from nsm_blender.training import cards  # noqa: E402
-from nsm_blender.training.nsm import Settings, Trainer  # noqa: E402
+from nsm_blender.training.nsm import Trainer  # noqa: E402
 from nsm_blender.training.nsm_data import Packed  # noqa: E402
+from nsm_blender.training.nsm_settings import Settings  # noqa: E402
 
 from .test_training_nsm import SETTINGS, quiet, swinging  # noqa: E402
 

@@ -119,13 +119,11 @@ def test_composed_episodes_are_trained_on_as_they_are(trained: Path, card: dict[
 
 def test_a_network_without_a_sensor_does_not_see_by_it_and_its_card_says_so(trained: Path, tmp_path: Path) -> None:
     options = ["--without", "interaction", "--gating", "concatenation", "--encoders", "12", "8", "8", "8"]
-    assert (
-        train(trained / "run" / "episodes", tmp_path, *options, "--batch", "64", "--first-cycle", "1", "--far-astray")
-        == 0
-    )
+    more = ["--batch", "64", "--vague-goals", "0.3", "--first-cycle", "1"]
+    assert train(trained / "run" / "episodes", tmp_path, *options, *more, "--far-astray") == 0
     told = json.loads((tmp_path / "nsm.json").read_text())["training"]
-    assert all(" ".join(given) in told["command"] for given in (options, ["--batch 64 --first-cycle 1 --far-astray"]))
-    assert told["settings"]["far_astray"] is True
+    assert all(" ".join(given) in told["command"] for given in (options, more, ["--far-astray"]))
+    assert told["settings"]["far_astray"] is True and told["settings"]["vague_goals"] == 0.3
     assert told["settings"]["without"] == ["interaction"] and told["settings"]["gating"] == "concatenation"
     network = NSM.load(tmp_path / "nsm.safetensors")
     rng = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -53,11 +54,13 @@ def begun(
     seed: int = 0,
     posed: list[int] | None = None,
     at_things: nsm_sequences.Astray | None = None,
+    aside: Sequence[float] = (0.0, 0.0),
 ) -> Sequences:
     noise = torch.Generator().manual_seed(seed)
     drawn = nsm_sequences.drawn(len(rows), noise)
     posed = torch.tensor(rows if posed is None else posed)
-    return Sequences(batches, torch.tensor(rows), drawn, torch.zeros(len(rows), FRAME.size), posed, astray, at_things)
+    still, told = torch.zeros(len(rows), FRAME.size), torch.tensor([list(aside)] * len(rows))
+    return Sequences(batches, torch.tensor(rows), drawn, still, posed, astray, at_things, told)
 
 
 def pieces(values: Array, layout: Layout, name: str) -> Array:
@@ -125,6 +128,24 @@ def test_far_astray_is_what_comes_to_a_thing_and_nothing_on_its_way(batches: Bat
     np.testing.assert_array_equal(off(usual)[:40], off(far)[:40])
     left = [np.mean(off(one)[40:]) / np.mean(first[40:]) for one, first in zip((usual, far), begins, strict=True)]
     assert left[1] < 0.7 * left[0]
+
+
+def test_a_vague_goal_is_told_aside_and_the_thing_is_used_where_it_is(batches: Batches) -> None:
+    """Of ways (rows 10 to 50) the goals are told as they are, of a thing (from 150 on) 0.5 m aside."""
+    rows, aside = [*range(10, 50), *range(150, 190)], (0.3, -0.4)
+    exact, vague = (begun(batches, rows, STRAIGHT, aside=one) for one in ((0.0, 0.0), aside))
+    for _ in range(round(0.3 * FPS)):
+        told, off = (
+            np.asarray(one.inputs()[0]["goal"])[:, GOAL.position].reshape(len(rows), -1, 3) for one in (exact, vague)
+        )
+        away = np.linalg.norm(off - told, axis=-1)
+        np.testing.assert_allclose(away[:40], 0, atol=1e-5)
+        np.testing.assert_allclose(away[40:], 0.5, atol=1e-4)
+        for one in (exact, vague):
+            one.advance(one.right())
+    for name in ("frame", "interaction"):
+        now = [np.asarray(one.inputs()[0][name]) for one in (exact, vague)]
+        np.testing.assert_allclose(now[0], now[1], atol=1e-4)
 
 
 def test_a_sequence_that_begins_in_another_pose_comes_to_the_recorded_one_within_a_second(batches: Batches) -> None:

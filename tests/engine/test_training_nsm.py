@@ -26,8 +26,9 @@ from nsm_blender.models.nsm_kernels import NEGLIGIBLE, NSM  # noqa: E402
 from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
 from nsm_blender.training.added_experts import Taught, active  # noqa: E402
-from nsm_blender.training.nsm import Settings, Trainer, squared, unsteadiness  # noqa: E402
+from nsm_blender.training.nsm import Trainer, squared, unsteadiness  # noqa: E402
 from nsm_blender.training.nsm_data import Packed, sequence_starts  # noqa: E402
+from nsm_blender.training.nsm_settings import Settings  # noqa: E402
 
 SETTINGS = Settings(
     experts=2,
