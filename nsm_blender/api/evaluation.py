@@ -124,8 +124,9 @@ def _nsm(
 ) -> Figures:
     from ..evaluation import nsm, nsm_components
 
-    chosen = _some_of((*nsm.TABLES, nsm.COMPONENTS), tables, "table of the NSM's") if tables else list(nsm.TABLES)
-    if ablations and "ablations" not in chosen:
+    known = (*nsm.TABLES, nsm.COMPONENTS, nsm.MOVED_GOALS)
+    chosen = _some_of(known, tables, "table of the NSM's") if tables else list(nsm.TABLES)
+    if ablations and not {"ablations", nsm.MOVED_GOALS} & set(chosen):
         raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
     parts = _some_of(nsm_components.component_names(), components, "component")
     return nsm.evaluate(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..baking.nsm import SceneBake
+from ..errors import UserError
 from ..models.nsm import ACTIONS, FPS
 from ..models.nsm_predictor import Predictor
 from ..models.weights import read_card
@@ -47,6 +48,8 @@ from .nsm_climbs import ascents, climb_figures
 from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_heights import COUNT, height_figures, puts
+from .nsm_moved_goals import COMPARED as MOVED_COMPARED
+from .nsm_moved_goals import Sat, moved_goals_figures, sat
 from .nsm_plain import Plain, plain_figures, plain_puts, plain_tasks, plain_trials
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
@@ -65,6 +68,9 @@ TABLES = ("precision", "ablations", "response", "endurance", "success", "heights
 """Tables of a full evaluation."""
 COMPONENTS = "components"
 """The table that is measured only where it is asked for: it takes most of an hour, on development tasks."""
+
+MOVED_GOALS = "moved_goals"
+"""The table of networks that learned with goals which are told beside things, measured only where it is asked for."""
 
 KEPT_EVERY = 60.0
 """Seconds after which the figures so far of a table that takes long are told, so that stopping it loses little."""
@@ -166,8 +172,10 @@ def evaluate(
         weights = None if weights is None else weights.absolute()
         ablations = [folder.absolute() for folder in ablations]
     every = _jobs(actions_of(network.card), quick, development)
-    shared = trainings_alike(ablations) if ablations else None
-    if ablations:
+    if MOVED_GOALS in tables:
+        every |= _moved_jobs(ablations, quick, development)
+    shared = trainings_alike(ablations) if "ablations" in tables and ablations else None
+    if shared is not None:
         every = {name: job for name, job in every.items() if job.table != "ablations"}
         every |= _trained_jobs(ablations, quick, development)
     every |= {f"component {name}": _Job(COMPONENTS, outcomes, (name, tuple(components))) for name in task_names(*cases)}
@@ -183,7 +191,11 @@ def evaluate(
         if results.keys() >= set(names):
             mine = {name: results[name] for name in names}
             if job.table == "ablations" and shared is not None:
-                found = _ablation_figures(len(ablations), mine, log) | settings_figures(shared, len(ablations))
+                found = _ablation_figures(len(ablations), mine, log) | settings_figures(shared)
+            elif job.table == MOVED_GOALS:
+                found = moved_goals_figures(
+                    [_by_row(mine, number, "moved", MOVED_COMPARED) for number in range(len(ablations))], log
+                )
             else:
                 found = _figures(job.table, mine, log)
             for key, value in found.items():
@@ -232,24 +244,28 @@ def _figures(table: str, results: Mapping[str, Any], log: Log) -> Figures:
     return out
 
 
+def _by_row(results: Mapping[str, Any], training: int, kind: str, names: Iterable[str]) -> dict[str, list[Any]]:
+    """What jobs of a kind found, by the names of those rows that there are in a training."""
+    found = {
+        row: [one for name, done in results.items() if name.startswith(f"{training} {row} {kind} ") for one in done]
+        for row in names
+    }
+    return {row: done for row, done in found.items() if done}
+
+
 def _ablation_figures(trainings: int, results: Mapping[str, Any], log: Log) -> Figures:
     """The figures of networks that were trained alike, in so many trainings, from what `_trained_jobs` found."""
+    every = (*TRAINED, *COMPARED)
 
-    def by_row(training: int, kind: str) -> dict[str, list[Any]]:
-        found = {
-            row: [one for name, done in results.items() if name.startswith(f"{training} {row} {kind} ") for one in done]
-            for row in (*TRAINED, *COMPARED)
-        }
-        return {row: done for row, done in found.items() if done}
+    def measured(training: int) -> Measured:
+        responses = {row: f"{training} {row} response" for row in every}
+        return Measured(
+            {task: _by_row(results, training, task, every) for task in ABLATED},
+            _by_row(results, training, "room", every),
+            {row: results[name] for row, name in responses.items() if name in results},
+        )
 
-    def responses(training: int) -> dict[str, Figures]:
-        names = {row: f"{training} {row} response" for row in (*TRAINED, *COMPARED)}
-        return {row: results[name] for row, name in names.items() if name in results}
-
-    every = [
-        Measured({task: by_row(n, task) for task in ABLATED}, by_row(n, "room"), responses(n)) for n in range(trainings)
-    ]
-    out = table_figures(every, log)
+    out = table_figures([measured(training) for training in range(trainings)], log)
     for line in as_text(out):
         log(line)
     return out
@@ -299,6 +315,24 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
     return out | {f"room {seed}": _Job("success", tasks, (seed,)) for seed in rooms}
 
 
+def _moved_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
+    """Seats that are told aside, for the networks in some folders. Raises UserError when these learned with goals that
+    are exact, or were not trained alike."""
+    if not folders:
+        raise UserError("The table 'moved_goals' is of networks that learned with --vague-goals; name their folders.")
+    if not trainings_alike(folders, MOVED_COMPARED).get("vague_goals"):
+        raise UserError(f"{folders[0]}: these networks learned with exact goals; train them with --vague-goals.")
+    starts = 1 if quick else math.ceil(STARTS / len(folders))
+    return {
+        f"{number} {name} moved {n}": _Job(
+            MOVED_GOALS, _sat_of, (folder / f"{name}.safetensors", n, starts, development)
+        )
+        for number, folder in enumerate(folders)
+        for name in MOVED_COMPARED
+        for n in range(1 if quick else CHAIRS)
+    }
+
+
 def _trained_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
     """The same trials for each of the networks in a folder, of what they were taught. Several folders share the number
     of trials of one: chance in training moves the figures more than chance in trials."""
@@ -335,6 +369,11 @@ def _trials_of(_: Predictor, weights: Path, *arguments: Any) -> list[Trial]:
 def _rooms_of(_: Predictor, weights: Path, seed: int) -> list[Plain]:
     """`plain_tasks` of other weights than those that are measured."""
     return plain_tasks(load(weights), seed)
+
+
+def _sat_of(_: Predictor, weights: Path, *arguments: Any) -> list[Sat]:
+    """`sat` of other weights than those that are measured."""
+    return sat(load(weights), *arguments)
 
 
 def _response_of(_: Predictor, weights: Path, *arguments: Any) -> Figures:

@@ -84,6 +84,8 @@ _ERROR = ".standard_error"
 """End of the name of a figure that tells the standard error of another."""
 _DONE = (".finished", ".clutter.done")
 """Ends of the names of shares of tasks that are done."""
+_COUNTS = (".tasks", ".trials")
+"""Ends of the names of numbers of trials."""
 _TOLD = ("epochs", "hidden", "experts")
 """Settings that are told among the figures, as they are not those of the shipped weights."""
 
@@ -103,13 +105,14 @@ def _networks(folder: Path) -> list[str]:
     return list(dict.fromkeys(row.network for row in rows(folder).values()))
 
 
-def trained_alike(folder: Path) -> dict[str, Any]:
-    """The settings that all networks in a folder share, and the number of frames that they were trained on.
+def trained_alike(folder: Path, names: Sequence[str] = ()) -> dict[str, Any]:
+    """The settings that all networks in a folder share, and the number of frames that they were trained on. names: of
+    the networks, by default of all.
 
     Raises UserError when one is missing, was trained otherwise than its name says, or differs from the full one in
     anything else.
     """
-    told = {name: _training(folder / f"{name}.safetensors") for name in _networks(folder)}
+    told = {name: _training(folder / f"{name}.safetensors") for name in names or _networks(folder)}
     for name, training in told.items():
         settings = training["settings"]
         # Networks from before there were others do not tell which they are.
@@ -128,18 +131,15 @@ def trained_alike(folder: Path) -> dict[str, Any]:
     return full
 
 
-def trainings_alike(folders: Sequence[Path]) -> dict[str, Any]:
+def trainings_alike(folders: Sequence[Path], names: Sequence[str] = ()) -> dict[str, Any]:
     """The settings that the networks of all folders share, each folder with another seed, as of `trained_alike`.
 
-    Raises UserError as that does, and when two folders hold trainings with the same seed, other networks, or differ in
-    anything else.
+    Raises UserError as that does, and when two folders hold trainings with the same seed, or differ in anything else.
     """
-    every = {folder: trained_alike(folder) for folder in folders}
+    every = {folder: trained_alike(folder, names) for folder in folders}
     first, *others = folders
     full = every[first]
     for folder in others:
-        if _networks(folder) != _networks(first):
-            raise UserError(f"{folder} and {first} do not hold the same networks; train the same ones with each seed.")
         other = every[folder]
         differs = sorted(key for key in full.keys() | other.keys() if key != "seed" and full.get(key) != other.get(key))
         if differs:
@@ -154,15 +154,15 @@ def trainings_alike(folders: Sequence[Path]) -> dict[str, Any]:
 
 def hashes(folder: Path) -> dict[str, str]:
     """Of the weights of all networks in a folder, by name."""
-    return {name: file_hash(folder / f"{name}.safetensors") for name in _networks(folder)}
+    files = {name: folder / f"{name}.safetensors" for name in _OWN}
+    return {name: file_hash(path) for name, path in files.items() if path.exists()}
 
 
 def _training(weights: Path) -> dict[str, Any]:
     if not weights.exists():
-        needed = ", ".join(dict.fromkeys(row.network for row in TRAINED.values()))
         raise UserError(
-            f"{weights}: there is no such network; train {needed} with nsm-blender train nsm, with "
-            "--without and --gating."
+            f"{weights}: there is no such network; train it with nsm-blender train nsm, with --without and --gating as "
+            "its name says."
         )
     found = read_card(weights).get("training", {})
     if "settings" not in found:
@@ -177,10 +177,9 @@ def _shared(training: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, **done}
 
 
-def settings_figures(shared: Mapping[str, Any], trainings: int) -> Figures:
-    """How the networks were trained that are compared, and how many trainings of each there are."""
-    told = {name: shared[name] for name in (*_TOLD, "frames") if shared.get(name)}
-    return {f"nsm.ablation.trained.{name}": float(value) for name, value in (told | {"trainings": trainings}).items()}
+def settings_figures(shared: Mapping[str, Any]) -> Figures:
+    """How the networks were trained that are compared."""
+    return {f"nsm.ablation.trained.{name}": float(shared[name]) for name in (*_TOLD, "frames") if shared.get(name)}
 
 
 @dataclass(frozen=True)
@@ -197,17 +196,25 @@ def table_figures(trainings: Sequence[Measured], log: Log) -> Figures:
     """Tables 2 and 3, and clutter. Of several trainings the figures are means over them, and the standard errors those
     of these means; of one, the standard errors are over its trials. Errors over trainings hold what chance in training
     moves, too, which those over trials leave out."""
-    found = [_of_one(one, log) for one in trainings]
+    found = over_trainings([_of_one(one, log) for one in trainings], _DONE)
+    # Some of the networks to compare with may have been trained less often.
+    rows = [row for one in trainings for row in one.trials.get("sit", ())]
+    return found | {f"nsm.ablation.{row}.trainings": float(rows.count(row)) for row in dict.fromkeys(rows)}
+
+
+def over_trainings(found: Sequence[Figures], with_errors: tuple[str, ...]) -> Figures:
+    """The figures of several trainings: means, sums of numbers of trials, and standard errors of those figures that
+    have them in each training, or whose names end so. Of one training, its own."""
     if len(found) == 1:
         return found[0]
     out: Figures = {}
     for figure in dict.fromkeys(name for one in found for name in one if not name.endswith(_ERROR)):
         values = [one[figure] for one in found if figure in one]
-        if figure.endswith(".tasks"):
+        if figure.endswith(_COUNTS):
             out[figure] = sum(values)
             continue
         out[figure] = float(np.mean(values))
-        if figure.endswith(_DONE) or any(figure + _ERROR in one for one in found):
+        if figure.endswith(with_errors) or any(figure + _ERROR in one for one in found):
             out |= _with_error(figure, values)
     return out
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ... import evaluate
 from ...api.evaluation import COMPONENT_CASES
-from ...evaluation.nsm import COMPONENTS, TABLES, picture
-from ...evaluation.nsm_ablations import hashes, trainings_alike
+from ...evaluation.nsm import COMPONENTS, MOVED_GOALS, TABLES, picture
+from ...evaluation.nsm_ablations import hashes
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
 from ...rollout.nsm_network import FILE
@@ -22,7 +22,8 @@ SUMMARY = "response, precision, success, foot slide, penetration and ablations o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this system."""
     add_weights(parser, "a file")
-    parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {', '.join((*TABLES, COMPONENTS))}")
+    tables = ", ".join((*TABLES, COMPONENTS, MOVED_GOALS))
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {tables}")
     parser.add_argument(
         "--cases",
         nargs=3,
@@ -54,7 +55,6 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
         print(f"wrote {args.picture}")
     told: Told = {"weights": file_hash(weights)}
     if args.ablations:
-        trainings_alike(args.ablations)
         told["ablations"] = [hashes(folder) for folder in args.ablations]
 
     def kept(figures: Figures) -> None:

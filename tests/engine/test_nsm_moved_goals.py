@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender evaluate nsm --tables moved_goals`: seats told aside, with and without the interaction sensor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nsm_blender.cli import main
+from nsm_blender.evaluation.nsm_moved_goals import ASIDE, Sat, moved_goals_figures, sat
+from nsm_blender.paths import weights_folder
+from nsm_blender.rollout.nsm_network import FILE, load
+
+
+def write(folder: Path, seed: int, **settings: float) -> Path:
+    """The two networks, as far as their cards tell how they were trained."""
+    folder.mkdir()
+    for name, without in (("full", []), ("no_interaction", ["interaction"])):
+        (folder / f"{name}.safetensors").write_bytes(b"weights")
+        told = {"without": without, "gating": "kronecker", "epochs": 2, "seed": seed, **settings}
+        training = {"frames": 1000, "history": [{"loss": 1.0}] * 2, "settings": told}
+        (folder / f"{name}.json").write_text(json.dumps({"actions": ["sit"], "training": training}))
+    return folder
+
+
+def refusal(capsys: pytest.CaptureFixture[str], folders: Sequence[Path]) -> str:
+    """What the command says when it refuses."""
+    more = ["--ablations", *map(str, folders)] if folders else []
+    assert main(["evaluate", "nsm", "--tables", "moved_goals", *more, "--processes", "1"]) == 1
+    return capsys.readouterr().err
+
+
+def test_networks_that_learned_with_exact_goals_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "learned with exact goals; train them with --vague-goals" in refusal(capsys, [write(tmp_path / "a", 1)])
+    assert "name their folders" in refusal(capsys, [])
+    vague = [write(tmp_path / name, 1, vague_goals=0.3) for name in "bc"]
+    assert "same seed" in refusal(capsys, vague)
+
+
+def test_the_sensor_is_worth_what_is_nearer_to_seats_that_are_told_aside() -> None:
+    def training(full: float, without: float) -> dict[str, list[Sat]]:
+        exact = [Sat(False, True, 5.0, 0.0)] * 3
+        # Of four one passes by the seat and walks on.
+        return {
+            name: exact + [Sat(True, True, off, off)] * 3 + [Sat(True, False, 900.0, 900.0)]
+            for name, off in (("full", full), ("no_interaction", without))
+        }
+
+    figures = moved_goals_figures([training(10.0, 30.0)], lambda _: None)
+    row = "nsm.moved_goals.no_interaction.moved"
+    assert figures[f"{row}.farther_than_full_cm"] == pytest.approx(20.0)
+    assert figures[f"{row}.finished"] == 0.75 and figures[f"{row}.along_cm"] == pytest.approx(30.0)
+    assert figures["nsm.moved_goals.full.exact.off_cm"] == pytest.approx(5.0)
+    figures = moved_goals_figures([training(10.0, 30.0), training(12.0, 28.0)], lambda _: None)
+    assert figures[f"{row}.farther_than_full_cm"] == pytest.approx(18.0)
+    assert figures[f"{row}.farther_than_full_cm.standard_error"] == pytest.approx(2.0)
+    assert figures[f"{row}.trials"] == 8
+
+
+def test_where_the_shipped_network_sits_is_measured_from_the_seat_and_not_from_what_was_told() -> None:
+    """It learned with exact goals, and goes where it is told."""
+    found = [one for number in range(3) for one in sat(load(weights_folder() / FILE), number, 1, development=True)]
+    assert [one.moved for one in found].count(True) == 2 * [one.moved for one in found].count(False)
+    moved = [one for one in found if one.moved]
+    assert np.median([one.along_cm for one in moved]) > 50 * ASIDE
+    exact = np.median([one.off_cm for one in found if not one.moved])
+    assert exact < np.median([one.off_cm for one in moved])
