@@ -259,29 +259,32 @@ def trained_figures(task: str, trials: Mapping[str, Sequence[Trial]], log: Log) 
 
 def clutter_figures(found: Mapping[str, Sequence[Plain]], log: Log) -> Figures:
     """What the networks do alone in the same furnished rooms: the share of tasks that are done, how deep the body is in
-    things, and how much less is done and how much deeper it is than with the full network, with the standard error of
-    the means."""
+    things, how fast feet in contact slide, and how much less is done, how much deeper the body is and how much faster
+    feet slide than with the full network, with the standard error of the means."""
     out: Figures = {}
     for name, tasks in found.items():
         log(f"{name}, clutter: {sum(one.done for one in tasks)} of {len(tasks)} done")
-        row, done, depths = f"nsm.ablation.{name}.clutter", *_of_tasks(tasks)
+        row, (done, depths, slides) = f"nsm.ablation.{name}.clutter", _of_tasks(tasks)
         out |= {
             f"{row}.tasks": float(len(tasks)),
             f"{row}.done": float(done.mean()),
             f"{row}.depth_cm": float(depths.mean()),
+            f"{row}.foot_slide_cm_per_s": float(slides.mean()),
         }
         if name != FULL and FULL in found:
-            full_done, full_depths = _of_tasks(found[FULL])
+            full_done, full_depths, full_slides = _of_tasks(found[FULL])
             out |= _with_error(f"{row}.done_less_than_full", (full_done - done).tolist())
             out |= _with_error(f"{row}.deeper_than_full_cm", (depths - full_depths).tolist())
+            out |= _with_error(f"{row}.slides_more_than_full_cm_per_s", (slides - full_slides).tolist())
     return out
 
 
-def _of_tasks(tasks: Sequence[Plain]) -> tuple[Array, Array]:
-    """Of each task (N,) 1 where it is done, and the depth in centimeters of the body in things at
-    DEPTH_PERCENTILE of the frames."""
+def _of_tasks(tasks: Sequence[Plain]) -> tuple[Array, Array, Array]:
+    """Of each task (N,) 1 where it is done; the depth in centimeters of the body in things at DEPTH_PERCENTILE of the
+    frames; and the slide of the feet in cm/s."""
     done = np.array([float(one.done) for one in tasks])
-    return done, np.array([100 * float(np.percentile(one.depths, DEPTH_PERCENTILE)) for one in tasks])
+    depths = np.array([100 * float(np.percentile(one.depths, DEPTH_PERCENTILE)) for one in tasks])
+    return done, depths, np.array([one.slide_cm_per_s for one in tasks])
 
 
 def response_figures(name: str, found: Figures) -> Figures:
@@ -304,6 +307,7 @@ _COLUMNS = {
     "carry slide cm/s": "carry.foot_slide_cm_per_s",
     "clutter done": "clutter.done",
     "clutter depth cm": "clutter.depth_cm",
+    "clutter slide": "clutter.foot_slide_cm_per_s",
 }
 """Columns of Tables 2 and 3, and the figures of each row that stand in them."""
 

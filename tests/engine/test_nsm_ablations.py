@@ -192,7 +192,7 @@ def test_errors_are_compared_with_the_full_network_where_both_finished() -> None
 
 def test_networks_are_compared_over_the_same_tasks_in_clutter() -> None:
     def plain(done: bool, depth: float) -> Plain:
-        return Plain("room", done, None, None, 0.0, 0.0, np.full(50, depth), np.zeros((50, 22)))
+        return Plain("room", done, None, None, 100 * depth, 0.0, np.full(50, depth), np.zeros((50, 22)))
 
     found = {
         "full": [plain(True, 0.0), plain(True, 0.01), plain(False, 0.02)],
@@ -204,6 +204,7 @@ def test_networks_are_compared_over_the_same_tasks_in_clutter() -> None:
     assert figures[f"{row}.depth_cm"] == pytest.approx(5.0)
     assert figures[f"{row}.done_less_than_full"] == pytest.approx(1 / 3)
     assert figures[f"{row}.deeper_than_full_cm"] == pytest.approx(4.0)
+    assert figures[f"{row}.slides_more_than_full_cm_per_s"] == pytest.approx(4.0)
     assert figures[f"{row}.deeper_than_full_cm.standard_error"] == pytest.approx(1 / 3**0.5)
     assert "nsm.ablation.full.clutter.deeper_than_full_cm" not in figures
 
