@@ -48,8 +48,9 @@ from .nsm_climbs import ascents, climb_figures
 from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_heights import COUNT, height_figures, puts
-from .nsm_moved_goals import COMPARED as MOVED_COMPARED
-from .nsm_moved_goals import Sat, moved_goals_figures, sat
+from .nsm_moved_goals import ALSO, Sat, moved_goals_figures, sat
+from .nsm_moved_goals import COMPARED as MOVED
+from .nsm_moved_goals import networks as moved_networks
 from .nsm_plain import Plain, plain_figures, plain_puts, plain_tasks, plain_trials
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
@@ -194,7 +195,7 @@ def evaluate(
                 found = _ablation_figures(len(ablations), mine, log) | settings_figures(shared)
             elif job.table == MOVED_GOALS:
                 found = moved_goals_figures(
-                    [_by_row(mine, number, "moved", MOVED_COMPARED) for number in range(len(ablations))], log
+                    [_by_row(mine, number, "moved", (*MOVED, *ALSO)) for number in range(len(ablations))], log
                 )
             else:
                 found = _figures(job.table, mine, log)
@@ -320,7 +321,7 @@ def _moved_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict
     are exact, or were not trained alike."""
     if not folders:
         raise UserError("The table 'moved_goals' is of networks that learned with --vague-goals; name their folders.")
-    if not trainings_alike(folders, MOVED_COMPARED).get("vague_goals"):
+    if not trainings_alike(folders, moved_networks).get("vague_goals"):
         raise UserError(f"{folders[0]}: these networks learned with exact goals; train them with --vague-goals.")
     starts = 1 if quick else math.ceil(STARTS / len(folders))
     return {
@@ -328,7 +329,7 @@ def _moved_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict
             MOVED_GOALS, _sat_of, (folder / f"{name}.safetensors", n, starts, development)
         )
         for number, folder in enumerate(folders)
-        for name in MOVED_COMPARED
+        for name in moved_networks(folder)
         for n in range(1 if quick else CHAIRS)
     }
 

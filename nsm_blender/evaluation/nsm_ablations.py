@@ -6,7 +6,7 @@ Without such networks a part is left out of the rollout of the full one, which w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from .nsm_trials import DEPTH_PERCENTILE, Figures, Log, Trial
 
 FULL = "full"
 """Name of the network that nothing is left out of."""
+NO_SENSORS = "no_sensors"
+"""Name of the network that learned without either sensor."""
 LEFT_OUT = {
     "no_bidirectional": Options(bidirectional=False),
     "no_interaction": Options(interaction=False),
@@ -77,6 +79,7 @@ _OWN: Mapping[str, _Own] = {
     FULL: _Own(),
     "no_interaction": _Own(["interaction"]),
     "no_environment": _Own(["environment"]),
+    NO_SENSORS: _Own(["environment", "interaction"]),
     "concatenation": _Own(gating="concatenation"),
     **{name.replace("-", "_"): _Own(network=name) for name in BASELINES},
 }
@@ -100,7 +103,7 @@ def network_file(folder: Path, row: Row) -> Path:
     return folder / f"{row.network}.safetensors"
 
 
-def _networks(folder: Path) -> list[str]:
+def networks_in(folder: Path) -> list[str]:
     """Names of the networks that a folder must hold, and of the others that it holds."""
     return list(dict.fromkeys(row.network for row in rows(folder).values()))
 
@@ -112,7 +115,7 @@ def trained_alike(folder: Path, names: Sequence[str] = ()) -> dict[str, Any]:
     Raises UserError when one is missing, was trained otherwise than its name says, or differs from the full one in
     anything else.
     """
-    told = {name: _training(folder / f"{name}.safetensors") for name in names or _networks(folder)}
+    told = {name: _training(folder / f"{name}.safetensors") for name in names or networks_in(folder)}
     for name, training in told.items():
         settings = training["settings"]
         # Networks from before there were others do not tell which they are.
@@ -131,12 +134,13 @@ def trained_alike(folder: Path, names: Sequence[str] = ()) -> dict[str, Any]:
     return full
 
 
-def trainings_alike(folders: Sequence[Path], names: Sequence[str] = ()) -> dict[str, Any]:
-    """The settings that the networks of all folders share, each folder with another seed, as of `trained_alike`.
+def trainings_alike(folders: Sequence[Path], names: Callable[[Path], Sequence[str]] = networks_in) -> dict[str, Any]:
+    """The settings that the networks of all folders share, each folder with another seed, as of `trained_alike`. names:
+    of the networks that count in a folder.
 
     Raises UserError as that does, and when two folders hold trainings with the same seed, or differ in anything else.
     """
-    every = {folder: trained_alike(folder, names) for folder in folders}
+    every = {folder: trained_alike(folder, names(folder)) for folder in folders}
     first, *others = folders
     full = every[first]
     for folder in others:

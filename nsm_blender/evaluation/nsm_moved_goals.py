@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the interaction sensor is worth where goals are only about right: sitting down on seats that are told aside.
+"""What the sensors are worth where goals are only about right: sitting down on seats that are told aside.
 
-The networks learned with goals that are told beside things (`train nsm --vague-goals`), with and without the sensor of
-the thing, and do all alone: no root filter but the paper's blend, and before any clean-up.
+The networks learned with goals that are told beside things (`train nsm --vague-goals`), with and without the sensors,
+and do all alone: no root filter but the paper's blend, and before any clean-up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import UserError
 from ..geometry.roles import Seat
 from ..models.nsm_predictor import Predictor
-from .nsm_ablations import FULL, over_trainings
+from .nsm_ablations import FULL, NO_SENSORS, over_trainings
 from .nsm_plain import PLAIN
 from .nsm_trials import Figures, Log, trial_shots, until_done
 
 COMPARED = (FULL, "no_interaction")
 """Names of the networks that are compared."""
+ALSO = ("no_environment", NO_SENSORS)
+"""Names of others that a folder may hold."""
 ASIDE = 0.3
 """Meters to the left or right of a seat that is told aside."""
 _EXACT, _MOVED = "exact", "moved"
@@ -39,6 +42,11 @@ class Sat:
     done: bool
     off_cm: float
     along_cm: float
+
+
+def networks(folder: Path) -> list[str]:
+    """Names of the networks that are compared, and of the others that a folder holds."""
+    return [*COMPARED, *(name for name in ALSO if (folder / f"{name}.safetensors").exists())]
 
 
 def sat(network: Predictor, number: int, starts: int, development: bool = False) -> list[Sat]:
@@ -86,5 +94,11 @@ def _of_one(found: Mapping[str, Sequence[Sat]]) -> Figures:
             }
             if told == _MOVED:
                 out[f"{row}.along_cm"] = float(np.median([one.along_cm for one in mine]))
-    full, without = (out[f"nsm.moved_goals.{name}.{_MOVED}.off_cm"] for name in COMPARED)
-    return out | {f"nsm.moved_goals.{COMPARED[1]}.{_MOVED}.farther_than_full_cm": without - full}
+    off = {name: out[f"nsm.moved_goals.{name}.{_MOVED}.off_cm"] for name in found}
+    for name in found.keys() - {FULL}:
+        out[f"nsm.moved_goals.{name}.{_MOVED}.farther_than_full_cm"] = off[name] - off[FULL]
+    if {"no_interaction", NO_SENSORS} <= off.keys():
+        out[f"nsm.moved_goals.{NO_SENSORS}.{_MOVED}.farther_than_no_interaction_cm"] = (
+            off[NO_SENSORS] - off["no_interaction"]
+        )
+    return out

@@ -38,7 +38,7 @@ def test_networks_that_learned_with_exact_goals_are_refused(tmp_path: Path, caps
     assert "learned with exact goals; train them with --vague-goals" in refusal(capsys, [write(tmp_path / "a", 1)])
     assert "name their folders" in refusal(capsys, [])
     vague = [write(tmp_path / name, 1, vague_goals=0.3) for name in "bc"]
-    assert "same seed" in refusal(capsys, vague)
+    assert "same seed" in refusal(capsys, vague) and "same seed" in refusal(capsys, vague[:1] * 2)
 
 
 def test_the_sensor_is_worth_what_is_nearer_to_seats_that_are_told_aside() -> None:
@@ -47,7 +47,7 @@ def test_the_sensor_is_worth_what_is_nearer_to_seats_that_are_told_aside() -> No
         # Of four one passes by the seat and walks on.
         return {
             name: exact + [Sat(True, True, off, off)] * 3 + [Sat(True, False, 900.0, 900.0)]
-            for name, off in (("full", full), ("no_interaction", without))
+            for name, off in (("full", full), ("no_interaction", without), ("no_sensors", 31.0))
         }
 
     figures = moved_goals_figures([training(10.0, 30.0)], lambda _: None)
@@ -59,6 +59,9 @@ def test_the_sensor_is_worth_what_is_nearer_to_seats_that_are_told_aside() -> No
     assert figures[f"{row}.farther_than_full_cm"] == pytest.approx(18.0)
     assert figures[f"{row}.farther_than_full_cm.standard_error"] == pytest.approx(2.0)
     assert figures[f"{row}.trials"] == 8
+    blind = "nsm.moved_goals.no_sensors.moved"
+    assert figures[f"{blind}.farther_than_full_cm"] == pytest.approx(20.0)
+    assert figures[f"{blind}.farther_than_no_interaction_cm"] == pytest.approx(2.0)
 
 
 def test_where_the_shipped_network_sits_is_measured_from_the_seat_and_not_from_what_was_told() -> None:
