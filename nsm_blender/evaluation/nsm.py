@@ -37,6 +37,7 @@ from .nsm_ablations import (
     as_text,
     left_out_figures,
     network_file,
+    over_trainings,
     rows,
     settings_figures,
     table_figures,
@@ -54,7 +55,7 @@ from .nsm_moved_goals import networks as moved_networks
 from .nsm_plain import Plain, plain_figures, plain_puts, plain_tasks, plain_trials
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
-from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trials
+from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trial_shots, trials
 
 CHAIRS, LOADS, STARTS = 10, 5, 10
 """Numbers of unseen chairs, of unseen things to carry, and of starts for each (Table 3)."""
@@ -72,6 +73,13 @@ COMPONENTS = "components"
 
 MOVED_GOALS = "moved_goals"
 """The table of networks that learned with goals which are told beside things, measured only where it is asked for."""
+GATES = "gates"
+"""The table of how much of the gates the phase explains in networks of the ablations, measured only where it is asked
+for."""
+ASKED_FOR = (COMPONENTS, MOVED_GOALS, GATES)
+"""Tables that are not of a full evaluation."""
+GATED = 5
+"""Number of unseen seats to which the characters walk for the table of gates."""
 
 KEPT_EVERY = 60.0
 """Seconds after which the figures so far of a table that takes long are told, so that stopping it loses little."""
@@ -175,6 +183,8 @@ def evaluate(
     every = _jobs(actions_of(network.card), quick, development)
     if MOVED_GOALS in tables:
         every |= _moved_jobs(ablations, quick, development)
+    if GATES in tables:
+        every |= _gates_jobs(ablations, quick, development)
     shared = trainings_alike(ablations) if "ablations" in tables and ablations else None
     if shared is not None:
         every = {name: job for name, job in every.items() if job.table != "ablations"}
@@ -197,6 +207,8 @@ def evaluate(
                 found = moved_goals_figures(
                     [_by_row(mine, number, "moved", (*MOVED, *ALSO)) for number in range(len(ablations))], log
                 )
+            elif job.table == GATES:
+                found = _gates_figures([_by_row(mine, number, "gates", TRAINED) for number in range(len(ablations))])
             else:
                 found = _figures(job.table, mine, log)
             for key, value in found.items():
@@ -334,6 +346,27 @@ def _moved_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict
     }
 
 
+def _gates_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
+    """Walks to seats, of networks with a gating that were trained alike."""
+    if not folders:
+        raise UserError("The table 'gates' is of the networks of the ablations; name their folders.")
+    trainings_alike(folders)
+    return {
+        f"{number} {name} gates {n}": _Job(GATES, _gates_of, (network_file(folder, row), n, development))
+        for number, folder in enumerate(folders)
+        for name, row in TRAINED.items()
+        if name == row.network
+        for n in range(1 if quick else GATED)
+    }
+
+
+def _gates_figures(trainings: Sequence[Mapping[str, Sequence[float]]]) -> Figures:
+    """The share of the gates' variance in walking that the phase explains, by network."""
+    end = "gates_by_phase"
+    each_one = [{f"nsm.ablation.{row}.{end}": _mean(values) for row, values in one.items()} for one in trainings]
+    return over_trainings(each_one, (end,))
+
+
 def _trained_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
     """The same trials for each of the networks in a folder, of what they were taught. Several folders share the number
     of trials of one: chance in training moves the figures more than chance in trials."""
@@ -375,6 +408,18 @@ def _rooms_of(_: Predictor, weights: Path, seed: int) -> list[Plain]:
 def _sat_of(_: Predictor, weights: Path, *arguments: Any) -> list[Sat]:
     """`sat` of other weights than those that are measured."""
     return sat(load(weights), *arguments)
+
+
+def _gates_of(_: Predictor, weights: Path, number: int, development: bool) -> list[float]:
+    """`share_of_phase` in walking to one unseen seat, of other weights than those that are measured; none where the
+    walk is too short."""
+    from .nsm_picture import share_of_phase
+
+    (shot,) = trial_shots("sit", number, 1, development)
+    bake = SceneBake(shot, load(weights))
+    bake.motion()
+    found = share_of_phase(bake.record(), "walk")
+    return [] if found is None else [found]
 
 
 def _response_of(_: Predictor, weights: Path, *arguments: Any) -> Figures:

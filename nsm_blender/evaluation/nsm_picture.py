@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which experts the gating chooses over the phase, as a picture (Fig. 7)."""
+"""Which experts the gating chooses over the phase, as a picture (Fig. 7) and as a number."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ _BINS = 36
 _LEAST = 30
 """Frames of an action from which it has a row."""
 
+_NO_VARIANCE = 1e-9
+"""Variance of gates below which they stand still, and nothing explains it."""
+
 
 def gates_by_phase(record: SceneRecord, action: str) -> Array | None:
     """Mean gates (bins, K) of the frames labeled with an action, over the phase from 0 to 2 pi; None where they are
@@ -33,6 +36,16 @@ def gates_by_phase(record: SceneRecord, action: str) -> Array | None:
     nearest = np.abs((np.arange(_BINS)[:, None] - known + _BINS / 2) % _BINS - _BINS / 2).argmin(1)
     out: Array = means[nearest]
     return out
+
+
+def share_of_phase(record: SceneRecord, action: str) -> float | None:
+    """How much of the variance of the gates in frames labeled with an action the phase explains, from 0 to 1: what the
+    Kronecker product is to increase (eq. 5). None where the frames are too few."""
+    means = gates_by_phase(record, action)
+    if means is None:
+        return None
+    every = record.gates[record.actions[:, ACTIONS.index(action)] > 0.5]
+    return float(means.var(axis=0).sum() / max(every.var(axis=0).sum(), _NO_VARIANCE))
 
 
 def draw(record: SceneRecord, path: Path) -> None:

@@ -29,11 +29,14 @@ from nsm_blender.evaluation.nsm_ablations import (
     trained_figures,
     trainings_alike,
 )
+from nsm_blender.evaluation.nsm_picture import share_of_phase
 from nsm_blender.evaluation.nsm_plain import Plain
 from nsm_blender.evaluation.nsm_trials import Trial, told_aside
 from nsm_blender.geometry.furniture import make
+from nsm_blender.models.nsm import ACTIONS
 from nsm_blender.models.nsm_baselines import shapes
 from nsm_blender.paths import weights_folder
+from nsm_blender.rollout.nsm import SceneRecord
 from nsm_blender.rollout.nsm_network import FILE, load
 
 NETWORKS = {
@@ -160,6 +163,23 @@ def test_errors_over_trainings_hold_what_differs_between_them() -> None:
     assert figures["nsm.ablation.full.clutter.done.standard_error"] == pytest.approx(0.25 / 3**0.5)
     assert figures["nsm.ablation.full.response_s.walk_sit.mean"] == pytest.approx(5.0)
     assert figures["nsm.ablation.mlp.trainings"] == 1 and figures["nsm.ablation.mlp.pe_cm"] == pytest.approx(9.0)
+
+
+def test_gates_that_follow_the_phase_are_told_from_those_that_follow_something_else() -> None:
+    """Two cycles of walking: gates that swing with the phase, and gates that drift over time."""
+    phase = np.linspace(0, 4 * np.pi, 240, endpoint=False)
+    actions = np.eye(len(ACTIONS))[np.full(240, ACTIONS.index("walk"))]
+    still = np.zeros((240, 1))
+
+    def share(gate: np.ndarray, action: str = "walk") -> float | None:
+        gates = np.stack((gate, 1 - gate), axis=1)
+        return share_of_phase(SceneRecord(still, still, still, actions, still, phase, gates, still), action)
+
+    swings, drifts = 0.5 + 0.4 * np.sin(phase), np.linspace(0, 1, 240) > 0.5
+    assert share(swings) == pytest.approx(1.0, abs=0.02) and share(drifts.astype(float)) == pytest.approx(0.0, abs=0.02)
+    # The variance of a sine is half its squared amplitude, that of a step half-way a quarter.
+    assert share((swings + drifts) / 2) == pytest.approx(0.08 / (0.08 + 0.25), abs=0.02)
+    assert share(np.full(240, 0.5)) == 0.0 and share(swings, "run") is None
 
 
 def test_the_papers_tables_have_a_row_for_each_network() -> None:

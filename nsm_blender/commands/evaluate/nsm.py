@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ... import evaluate
 from ...api.evaluation import COMPONENT_CASES
-from ...evaluation.nsm import COMPONENTS, MOVED_GOALS, TABLES, picture
+from ...evaluation.nsm import ASKED_FOR, TABLES, picture
 from ...evaluation.nsm_ablations import hashes
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
@@ -22,7 +22,7 @@ SUMMARY = "response, precision, success, foot slide, penetration and ablations o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this system."""
     add_weights(parser, "a file")
-    tables = ", ".join((*TABLES, COMPONENTS, MOVED_GOALS))
+    tables = ", ".join((*TABLES, *ASKED_FOR))
     parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {tables}")
     parser.add_argument(
         "--cases",
