@@ -29,7 +29,7 @@ from ..naturalness.measures import measure
 from ..naturalness.metrics import foot_slide
 from ..naturalness.recorded import recorded
 from ..rollout.held_objects import palm
-from ..rollout.nsm import ACTION_LABELS, HANGING_ARMS, ROOT_FILTERS, Options
+from ..rollout.nsm import PARTS, Options
 from ..shot.shot import Shot
 from .naturalness.table import cases_of
 from .nsm_bodies import added_acceleration, penetration, rollout_places
@@ -44,13 +44,19 @@ WAITING = 60.0
 """Seconds that the character stands after its keys in tasks to wait: at the ends of shots of a few actions it does."""
 CALM = 2.0
 """Seconds after the last key within which the character comes to rest."""
+RESTING = 6.0
+"""Seconds that the character is measured in its seat after the key of a task to sit."""
+ROCKING = (0.5, 2.0)
+"""Frequencies in Hz at which a head that comes and goes looks like rocking: weight is shifted more slowly."""
 RESTLESS = 0.5
 """Speed in m/s of a standing character's head above which it bows or starts: people who wait do not reach it."""
-ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS)
-"""Components of the rollout."""
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
             "hips_travel_cm_per_s", "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
+STANDING = ("hips_acceleration", "hands_acceleration", "head_acceleration", "hips_travel_cm_per_s")
+"""Measures of how much a standing character moves: people neither stand like statues nor fidget."""
+USUAL = (5.0, 95.0)
+"""Percentiles of people's values between which a measure of STANDING is as usual."""
 _UPPER = 0.2
 """Meters over the hips from which on the trunk leans on a backrest."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
@@ -75,7 +81,7 @@ class Task:
 
 def component_names() -> tuple[str, ...]:
     """Names of all components, those of the rollout first."""
-    return (*ROLLOUT, *TERMS)
+    return (*PARTS, *TERMS)
 
 
 def task_names(sits: int, carries: int, rooms: int) -> list[str]:
@@ -92,18 +98,23 @@ def task_of(name: str, network: Predictor) -> Task | None:
         kinds, shot_of = (SEATS, sit_shot) if group == "sit" else (BOXES, carry_shot)
         piece = pieces(kinds, number + 1, development=True)[number]
         shot = shot_of(piece, np.random.default_rng([35, number]))
-        return Task(name, shot, [piece.kind])
+        return _longer(name, shot, [piece.kind], RESTING) if group == "sit" else Task(name, shot, [piece.kind])
     if group in ("room", "wait"):
         seed = room_seeds(number + 1, development=True)[number]
         shot = random_task(random_room(seed), np.random.default_rng([36, seed]), network)
         used = [goal.collider for goal in shot.goals if goal.collider]
         if group == "room":
             return Task(name, shot, used)
-        return Task(name, replace(shot, frames=shot.frames + round(WAITING * shot.fps)), used, WAITING)
+        return _longer(name, shot, used, WAITING)
     case = cases_of()[group](DEVELOPMENT_SEEDS[number])
     if case.refusal:
         return None
     return Task(name, case.shot, [goal.collider for goal in case.shot.goals if goal.collider])
+
+
+def _longer(name: str, shot: Shot, used: Sequence[str], afterwards: float) -> Task:
+    """A task after whose keys the character stays for so many seconds."""
+    return Task(name, replace(shot, frames=shot.frames + round(afterwards * shot.fps)), used, afterwards)
 
 
 def outcomes(network: Predictor, name: str, components: Sequence[str]) -> dict[str, Figures]:
@@ -194,7 +205,8 @@ def _carried(motion: Motion, shot: Shot) -> Figures:
 
 def _seated(motion: Motion, shot: Shot) -> Figures:
     """The largest height in cm by which toes rise while the character sits, as a leg that hangs in the air is neither
-    stood on nor crossed over the other; and cm between the upper trunk and the seat, for a back that is to lean on it.
+    stood on nor crossed over the other; cm between the upper trunk and the seat, for a back that is to lean on it; and
+    cm by which the head rocks.
     """
     toes = motion.positions[:, [motion.names.index(side + "Toe") for side in ("Left", "Right")], 2].astype(float)
     keys = motion.meta["keys"]
@@ -209,7 +221,24 @@ def _seated(motion: Motion, shot: Shot) -> Figures:
     risen = [float(np.ptp(toes[first:last], axis=0).max()) for first, last, _ in spans]
     seats = {goal.name: one for goal in shot.goals for one in shot.colliders if one.name == goal.collider}
     away = [_back_away(motion, (first + last) // 2, seats[goal]) for first, last, goal in spans]
-    return {"seated_toes_cm": 100 * max(risen), "back_cm": 100 * max(away)}
+    out = {"seated_toes_cm": 100 * max(risen), "back_cm": 100 * max(away)}
+    rocked = [rocking(motion, first + round(CALM * motion.fps), last) for first, last, _ in spans]
+    if rocked := [value for value in rocked if value is not None]:
+        out["rocking_cm"] = 100 * max(rocked)
+    return out
+
+
+def rocking(motion: Motion, first: int, last: int) -> float | None:
+    """Meters, from one side to the other, by which the head comes and goes at that frequency of ROCKING at which it
+    does so most, in frames first..last-1; None where these are less than two of the slowest cycles."""
+    head = motion.positions[first:last, motion.names.index("Head")].astype(float)
+    if len(head) < 2 * motion.fps / ROCKING[0]:
+        return None
+    window = np.hanning(len(head))
+    spectrum = np.fft.rfft((head - head.mean(axis=0)) * window[:, None], axis=0)
+    amplitude = 2 * np.linalg.norm(spectrum, axis=1) / window.sum()
+    frequency = np.fft.rfftfreq(len(head), 1 / motion.fps)
+    return 2 * float(amplitude[(frequency >= ROCKING[0]) & (frequency <= ROCKING[1])].max())
 
 
 def _back_away(motion: Motion, frame: int, seat: Collider) -> float:
@@ -230,7 +259,8 @@ def _restless(motion: Motion, done: int) -> float:
 
 
 def _natural(motion: Motion) -> Figures:
-    """The largest value of each of MEASURES, relative to people's, and how much the motion turns without need."""
+    """The largest value of each of MEASURES, relative to people's, how much the motion turns without need, and in % how
+    many measures of stretches of standing are below or above what is usual with people."""
     measured, people = measure(motion), recorded()
     out = {"excess_turning_deg": measured.whole["excess_turning_deg"]}
     looks = [v for (action, name), v in measured.values().items() if name == "head_off_deg" and action in _LOOKING]
@@ -240,6 +270,14 @@ def _natural(motion: Motion) -> Figures:
         row = people.get((action, name))
         if name in MEASURES and row is not None and row.at(99.0) > 0:
             out[name] = max(out.get(name, 0.0), max(values) / row.at(99.0))
+    low, high = USUAL
+    unusual = [
+        not people["idle", name].at(low) <= value <= people["idle", name].at(high)
+        for name in STANDING
+        for value in measured.values().get(("idle", name), [])
+    ]
+    if unusual:
+        out["unusual_standing_pct"] = 100 * float(np.mean(unusual))
     return out
 
 

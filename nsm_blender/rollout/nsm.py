@@ -56,16 +56,23 @@ HANGING_ARMS = "hanging_arms"
 """Name of the part of the rollout that lets the arms of an idle character hang."""
 ACTION_LABELS = "action_label_filter"
 """Name of the part of the rollout that keeps the action labels of a standing character to what is asked for."""
+SEATED_PHASE = "seated_phase"
+"""Name of the part of the rollout that lets the phase rest while the character sits."""
+PARTS = (*ROOT_FILTERS, HANGING_ARMS, SEATED_PHASE, ACTION_LABELS)
+"""Names of the parts of the rollout that may be left out."""
 HANGING = 0.3
 """Share a frame by which the fed back arms of a character that idles come to hang as at the start of a rollout: fed its
 own pose, the network that raised them once while idling holds them raised for as long as the character stands. The
 share grows within the first second of staying: at once, hands that let go of a box would dart down at 6 m/s."""
 STANDS = 0.1
 """Speed of the root in m/s below which the character stands, the more the slower."""
+SITS = 0.5
+"""Label of sitting, and of contact with the seat, above which the character sits."""
 _PAST = -int(WINDOW[0])
 _BELOW = 0.02
 """Meters over a top that things are put on by which what is still the top may rise."""
-_IDLE = ACTIONS.index("idle")
+_IDLE, _SIT = ACTIONS.index("idle"), ACTIONS.index("sit")
+_SEAT = CONTACTS.index("Hips")
 _NO_STEPS = np.full(len(CONTACT_JOINTS), -1.0)
 _ARMS = MODEL_SKELETON.indices([side + part for side in ("Left", "Right") for part in ("Arm", "ForeArm", "Hand")])
 
@@ -73,8 +80,7 @@ _ARMS = MODEL_SKELETON.indices([side + part for side in ("Left", "Right") for pa
 @dataclass
 class Options:
     """The ablations of Table 3, and of our own. bidirectional: blend the goal-centric prediction in (4.2). interaction,
-    environment: use that sensor. without: names of ROOT_FILTERS, HANGING_ARMS or ACTION_LABELS that are left
-    out."""
+    environment: use that sensor. without: names of PARTS that are left out."""
 
     bidirectional: bool = True
     interaction: bool = True
@@ -120,7 +126,7 @@ class SceneCharacter:
         self.scenery = Scenery(scenery) if isinstance(scenery, Surroundings) else scenery
         self._options, self._environment = options or Options(), environment or Environment()
         self._goal = GoalInput(goal, self.scenery)
-        unknown = self._options.without - {*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS}
+        unknown = self._options.without - {*PARTS}
         if unknown:
             raise ValueError(f"The rollout has no parts {sorted(unknown)}.")
         self._filters = [make() for name, make in ROOT_FILTERS.items() if name not in self._options.without]
@@ -323,8 +329,19 @@ class SceneCharacter:
         self._future_action = actions[1:]
         self._history.append(root)
         self._actions.append(actions[0])
-        self.phase = (self.phase + max(float(y[OUTPUT.phase_change][0]), 0.0) * DT) % (2 * np.pi)
+        self.phase = self._next_phase(y)
         self._set_pose(y, before)
+
+    def _next_phase(self, y: Array) -> float:
+        """The phase in radians after an output: in a seat it rests at 2 pi, at which sitting down has ended (5.1).
+
+        There no foot strikes, and a phase that goes on is a clock by which the network plays its few recordings of
+        people in seats again every second: the head rocks.
+        """
+        phase = self.phase + max(float(y[OUTPUT.phase_change][0]), 0.0) * DT
+        if min(self.action[_SIT], y[OUTPUT.contact][_SEAT]) > SITS and SEATED_PHASE not in self._options.without:
+            return min(phase, 2 * np.pi)
+        return phase % (2 * np.pi)
 
     def _idles(self) -> float:
         """How far the character stands and idles: 0..1."""

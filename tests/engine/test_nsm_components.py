@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nsm_blender import evaluate
@@ -15,8 +16,11 @@ from nsm_blender.cli import main
 from nsm_blender.errors import UserError
 from nsm_blender.evaluation.components import Row, component_figures, rows
 from nsm_blender.evaluation.nsm import COMPONENTS, TABLES
-from nsm_blender.evaluation.nsm_components import ROOM_KINDS, component_names, outcomes, task_names, task_of
+from nsm_blender.evaluation.nsm_components import ROOM_KINDS, component_names, outcomes, rocking, task_names, task_of
 from nsm_blender.rollout.nsm_network import load
+
+from .synthetic import stand
+from .test_metrics import motion_of
 
 INF = math.inf
 
@@ -122,6 +126,27 @@ def test_a_task_has_the_same_figures_with_and_without_a_part() -> None:
     assert set(found) == {"", "root_limits"}
     assert {"done", "raw_cm", "seconds", "depth_p99_cm", "foot_slide_cm_s"} <= found[""].keys()
     assert found[""] != found["root_limits"]
+
+
+@pytest.mark.parametrize(("frequency", "expected"), [(1.0, 0.06), (0.1, 0.0), (4.0, 0.0)])
+def test_rocking_is_how_far_the_head_comes_and_goes_about_once_a_second(frequency: float, expected: float) -> None:
+    way = 0.03 * np.sin(2 * np.pi * frequency * np.arange(600) / 60)
+    moved = motion_of(stand(10.0))
+    moved.positions[:, moved.names.index("Head"), 1] += way
+    assert rocking(moved, 0, 600) == pytest.approx(expected, abs=0.006)
+    assert rocking(moved, 0, 200) is None
+
+
+def test_most_characters_do_not_rock_in_their_seats() -> None:
+    found = [outcomes(load(None), f"sit {number}", ())[""] for number in (1, 5, 7, 13)]
+    assert sum(one["rocking_cm"] < 2 for one in found) >= 3
+
+
+def test_a_character_that_waits_stands_as_people_do_and_without_sway_like_a_statue() -> None:
+    found = [outcomes(load(None), f"wait {number}", ("postural_sway",)) for number in range(2)]
+    swaying, still = ([one[key]["unusual_standing_pct"] for one in found] for key in ("", "postural_sway"))
+    # Of people's own values a tenth are outside the percentiles that tell what is usual with them.
+    assert max(swaying) < 20 and min(still) > 50
 
 
 def test_the_table_is_measured_only_where_it_is_asked_for() -> None:

@@ -9,14 +9,22 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.nsm_components import ROLLOUT
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.models.nsm import FPS, FUTURE, GOAL_ACTIONS, OUTPUT, SAMPLES
 from nsm_blender.models.nsm_kernels import NSM
 from nsm_blender.motion.root import direction, to_local
 from nsm_blender.motion.rotations import Array
 from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Samples, Stay, Steer
-from nsm_blender.rollout.nsm import ROOT_FILTERS, Options, SceneCharacter, SceneRecord, bidirectional, predicted
+from nsm_blender.rollout.nsm import (
+    PARTS,
+    ROOT_FILTERS,
+    SEATED_PHASE,
+    Options,
+    SceneCharacter,
+    SceneRecord,
+    bidirectional,
+    predicted,
+)
 from nsm_blender.rollout.nsm_network import load, standing_of
 from nsm_blender.rollout.root_filter import Proposal
 
@@ -138,7 +146,7 @@ def test_a_rollout_is_the_same_each_time(full: SceneRecord) -> None:
     np.testing.assert_array_equal(full.places, again.places)
 
 
-@pytest.mark.parametrize("name", ROLLOUT)
+@pytest.mark.parametrize("name", [name for name in PARTS if name != SEATED_PHASE])
 def test_each_part_may_be_left_out_by_its_name_and_does_something(name: str, full: SceneRecord) -> None:
     without = acted(Options(without=frozenset({name})))
     assert without.root.shape == full.root.shape and np.isfinite(without.places).all()
@@ -148,7 +156,7 @@ def test_each_part_may_be_left_out_by_its_name_and_does_something(name: str, ful
 def test_without_any_part_the_root_goes_as_the_network_proposes() -> None:
     """The puppet asks for its full speed at once; with all parts it sets off from rest."""
     speeds = []
-    for without in (frozenset(ROLLOUT), frozenset[str]()):
+    for without in (frozenset(PARTS), frozenset[str]()):
         options = Options(bidirectional=False, without=without)
         walks = character(Stay(np.array([0.0, -3.0, 0.0])), Puppet(), options)
         walks.step()
@@ -157,8 +165,32 @@ def test_without_any_part_the_root_goes_as_the_network_proposes() -> None:
     assert 0 < speeds[1] < 0.2
 
 
+def test_in_a_seat_the_phase_comes_to_the_end_of_sitting_down_and_rests_there_until_the_character_rises() -> None:
+    """The puppet's phase advances by half a cycle a second."""
+    seats = character(Reach(np.array([0.0, 0.1, 0.45]), 0.0, "sit", standoff=0.0, speed=0.2), Puppet())
+    for _ in range(5 * round(FPS)):
+        seats.step()
+    assert seats.phase == pytest.approx(2 * np.pi)
+    seats.set_goal(Stay(np.array([0.0, -2.0, 0.0])))
+    for _ in range(round(FPS)):
+        seats.step()
+    assert 0 < seats.phase < 1.1 * np.pi
+    phases = seats.record().phase
+    seated = np.flatnonzero(phases == phases.max())
+    assert len(seated) > FPS
+    assert np.diff(phases[: seated[0]]).min() > 0, "sitting down is not held up"
+
+
+def test_without_that_part_the_phase_goes_on_in_a_seat() -> None:
+    goal = Reach(np.array([0.0, 0.1, 0.45]), 0.0, "sit", standoff=0.0, speed=0.2)
+    seats = character(goal, Puppet(), Options(without=frozenset({SEATED_PHASE})))
+    for _ in range(5 * round(FPS)):
+        seats.step()
+    assert seats.phase == pytest.approx(np.pi, abs=0.1)
+
+
 def test_the_table_leaves_out_every_root_filter() -> None:
-    assert {*ROOT_FILTERS} < {*ROLLOUT}
+    assert {*ROOT_FILTERS} < {*PARTS}
 
 
 @pytest.mark.parametrize("goal", [lambda: Steer(walker()), lambda: Stay(np.array([0.2, 0.0, 0.0]))])
