@@ -126,7 +126,7 @@ def _nsm(
 
     known = (*nsm.TABLES, *nsm.ASKED_FOR)
     chosen = _some_of(known, tables, "table of the NSM's") if tables else list(nsm.TABLES)
-    if ablations and not {"ablations", nsm.MOVED_GOALS, nsm.GATES} & set(chosen):
+    if ablations and not {"ablations", nsm.MOVED_GOALS, nsm.GATINGS} & set(chosen):
         raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
     parts = _some_of(nsm_components.component_names(), components, "component")
     return nsm.evaluate(

@@ -37,7 +37,6 @@ from .nsm_ablations import (
     as_text,
     left_out_figures,
     network_file,
-    over_trainings,
     rows,
     settings_figures,
     table_figures,
@@ -48,6 +47,9 @@ from .nsm_climbs import COUNT as CLIMBS
 from .nsm_climbs import ascents, climb_figures
 from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
+from .nsm_gatings import COMPARED as GATINGS_COMPARED
+from .nsm_gatings import Walked, gatings_figures, walked
+from .nsm_gatings import networks as gatings_networks
 from .nsm_heights import COUNT, height_figures, puts
 from .nsm_moved_goals import ALSO, Sat, moved_goals_figures, sat
 from .nsm_moved_goals import COMPARED as MOVED
@@ -55,7 +57,7 @@ from .nsm_moved_goals import networks as moved_networks
 from .nsm_plain import Plain, plain_figures, plain_puts, plain_tasks, plain_trials
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
-from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trial_shots, trials
+from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trials
 
 CHAIRS, LOADS, STARTS = 10, 5, 10
 """Numbers of unseen chairs, of unseen things to carry, and of starts for each (Table 3)."""
@@ -73,14 +75,10 @@ COMPONENTS = "components"
 
 MOVED_GOALS = "moved_goals"
 """The table of networks that learned with goals which are told beside things, measured only where it is asked for."""
-GATES = "gates"
-"""The table of how much of the gates the phase explains in networks of the ablations, measured only where it is asked
-for."""
-ASKED_FOR = (COMPONENTS, MOVED_GOALS, GATES)
+GATINGS = "gatings"
+"""The table of networks with and without the Kronecker product, measured only where it is asked for."""
+ASKED_FOR = (COMPONENTS, MOVED_GOALS, GATINGS)
 """Tables that are not of a full evaluation."""
-GATED = 5
-"""Number of unseen seats to which the characters walk for the table of gates."""
-
 KEPT_EVERY = 60.0
 """Seconds after which the figures so far of a table that takes long are told, so that stopping it loses little."""
 
@@ -183,8 +181,8 @@ def evaluate(
     every = _jobs(actions_of(network.card), quick, development)
     if MOVED_GOALS in tables:
         every |= _moved_jobs(ablations, quick, development)
-    if GATES in tables:
-        every |= _gates_jobs(ablations, quick, development)
+    if GATINGS in tables:
+        every |= _gatings_jobs(ablations, quick, development)
     shared = trainings_alike(ablations) if "ablations" in tables and ablations else None
     if shared is not None:
         every = {name: job for name, job in every.items() if job.table != "ablations"}
@@ -207,8 +205,10 @@ def evaluate(
                 found = moved_goals_figures(
                     [_by_row(mine, number, "moved", (*MOVED, *ALSO)) for number in range(len(ablations))], log
                 )
-            elif job.table == GATES:
-                found = _gates_figures([_by_row(mine, number, "gates", TRAINED) for number in range(len(ablations))])
+            elif job.table == GATINGS:
+                found = gatings_figures(
+                    [_by_row(mine, number, "gating", GATINGS_COMPARED) for number in range(len(ablations))], log
+                )
             else:
                 found = _figures(job.table, mine, log)
             for key, value in found.items():
@@ -346,25 +346,21 @@ def _moved_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict
     }
 
 
-def _gates_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
-    """Walks to seats, of networks with a gating that were trained alike."""
+def _gatings_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
+    """Walks to seats, of the networks in some folders with and without the Kronecker product. Raises UserError when
+    they were not trained alike."""
     if not folders:
-        raise UserError("The table 'gates' is of the networks of the ablations; name their folders.")
-    trainings_alike(folders)
+        raise UserError("The table 'gatings' is of networks that were trained for it; name their folders.")
+    trainings_alike(folders, gatings_networks)
+    starts = 1 if quick else math.ceil(STARTS / len(folders))
     return {
-        f"{number} {name} gates {n}": _Job(GATES, _gates_of, (network_file(folder, row), n, development))
+        f"{number} {name} gating {n}": _Job(
+            GATINGS, _walked_of, (folder / f"{name}.safetensors", n, starts, development)
+        )
         for number, folder in enumerate(folders)
-        for name, row in TRAINED.items()
-        if name == row.network
-        for n in range(1 if quick else GATED)
+        for name in gatings_networks(folder)
+        for n in range(1 if quick else CHAIRS)
     }
-
-
-def _gates_figures(trainings: Sequence[Mapping[str, Sequence[float]]]) -> Figures:
-    """The share of the gates' variance in walking that the phase explains, by network."""
-    end = "gates_by_phase"
-    each_one = [{f"nsm.ablation.{row}.{end}": _mean(values) for row, values in one.items()} for one in trainings]
-    return over_trainings(each_one, (end,))
 
 
 def _trained_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
@@ -410,16 +406,9 @@ def _sat_of(_: Predictor, weights: Path, *arguments: Any) -> list[Sat]:
     return sat(load(weights), *arguments)
 
 
-def _gates_of(_: Predictor, weights: Path, number: int, development: bool) -> list[float]:
-    """`share_of_phase` in walking to one unseen seat, of other weights than those that are measured; none where the
-    walk is too short."""
-    from .nsm_picture import share_of_phase
-
-    (shot,) = trial_shots("sit", number, 1, development)
-    bake = SceneBake(shot, load(weights))
-    bake.motion()
-    found = share_of_phase(bake.record(), "walk")
-    return [] if found is None else [found]
+def _walked_of(_: Predictor, weights: Path, *arguments: Any) -> list[Walked]:
+    """`walked` of other weights than those that are measured."""
+    return walked(load(weights), *arguments)
 
 
 def _response_of(_: Predictor, weights: Path, *arguments: Any) -> Figures:

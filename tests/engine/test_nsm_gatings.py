@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender evaluate nsm --tables gatings`: walks to seats, with and without the Kronecker product."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nsm_blender.cli import main
+from nsm_blender.evaluation.nsm_gatings import Walked, gatings_figures, walked
+from nsm_blender.paths import weights_folder
+from nsm_blender.rollout.nsm_network import FILE, load
+
+
+def write(folder: Path, seed: int, other: str = "concatenation") -> Path:
+    """The two networks, as far as their cards tell how they were trained."""
+    folder.mkdir()
+    for name, gating in (("full", "kronecker"), ("concatenation", other)):
+        (folder / f"{name}.safetensors").write_bytes(b"weights")
+        told = {"without": [], "gating": gating, "epochs": 2, "seed": seed}
+        training = {"frames": 1000, "history": [{"loss": 1.0}] * 2, "settings": told}
+        (folder / f"{name}.json").write_text(json.dumps({"actions": ["sit"], "training": training}))
+    return folder
+
+
+def refusal(capsys: pytest.CaptureFixture[str], folders: Sequence[Path]) -> str:
+    """What the command says when it refuses."""
+    more = ["--ablations", *map(str, folders)] if folders else []
+    assert main(["evaluate", "nsm", "--tables", "gatings", *more, "--processes", "1"]) == 1
+    return capsys.readouterr().err
+
+
+def test_networks_that_were_not_trained_alike_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "name their folders" in refusal(capsys, [])
+    assert "train it as nsm with concatenation" in refusal(capsys, [write(tmp_path / "a", 1, "kronecker")])
+    assert "same seed" in refusal(capsys, [write(tmp_path / name, 1) for name in "bc"])
+
+
+def test_the_product_is_worth_what_the_feet_slide_less_with_it() -> None:
+    def training(full: float, other: float) -> dict[str, list[Walked]]:
+        return {
+            "full": [Walked(True, 0.6, full, 2.0)] * 4,
+            "concatenation": [Walked(True, 0.2, other, 3.0)] * 3 + [Walked(False, None, other, 3.0)],
+        }
+
+    row = "nsm.gatings.concatenation"
+    figures = gatings_figures([training(10.0, 14.0)], lambda _: None)
+    assert figures[f"{row}.slides_more_than_full_cm_per_s"] == pytest.approx(4.0)
+    assert figures[f"{row}.finished"] == 0.75 and figures[f"{row}.gates_by_phase"] == pytest.approx(0.2)
+    figures = gatings_figures([training(10.0, 14.0), training(12.0, 18.0)], lambda _: None)
+    assert figures[f"{row}.slides_more_than_full_cm_per_s"] == pytest.approx(5.0)
+    assert figures[f"{row}.slides_more_than_full_cm_per_s.standard_error"] == pytest.approx(1.0)
+    assert figures[f"{row}.moved_more_cm"] == pytest.approx(1.0)
+    assert figures[f"{row}.trials"] == 8 and figures["nsm.gatings.full.finished.standard_error"] == 0
+
+
+def test_the_shipped_networks_walks_are_measured() -> None:
+    found = [one for number in range(2) for one in walked(load(weights_folder() / FILE), number, 1, development=True)]
+    assert len(found) == 2 and all(one.done for one in found)
+    for one in found:
+        assert one.by_phase is not None and 0 < one.by_phase < 1
+        assert 0 < one.slide_cm_per_s < 100 and 0 < one.moved_cm < 20
