@@ -245,7 +245,9 @@ def _back_away(motion: Motion, frame: int, seat: Collider) -> float:
     """Meters between the upper trunk at a frame and a seat."""
     places = motion.positions[frame].astype(float)
     points = bone_points(places)
-    upper = (OWNERS == "Hips") & (points[:, 2] > places[0, 2] + _UPPER)
+    trunk = OWNERS == "Hips"
+    # Of a trunk that is bent down, its highest point.
+    upper = trunk & (points[:, 2] >= min(places[0, 2] + _UPPER, points[trunk, 2].max()))
     away = Surroundings([seat]).at(float(frame)).distance(points[upper]) - RADII[upper]
     return max(float(away.min()), 0.0)
 
