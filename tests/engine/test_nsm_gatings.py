@@ -3,40 +3,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from nsm_blender.cli import main
 from nsm_blender.evaluation.nsm_gatings import Walked, gatings_figures, walked
 from nsm_blender.paths import weights_folder
 from nsm_blender.rollout.nsm_network import FILE, load
 
+from .trained_networks import refusal, write_networks
+
 
 def write(folder: Path, seed: int, other: str = "concatenation") -> Path:
-    """The two networks, as far as their cards tell how they were trained."""
-    folder.mkdir()
-    for name, gating in (("full", "kronecker"), ("concatenation", other)):
-        (folder / f"{name}.safetensors").write_bytes(b"weights")
-        told = {"without": [], "gating": gating, "epochs": 2, "seed": seed}
-        training = {"frames": 1000, "history": [{"loss": 1.0}] * 2, "settings": told}
-        (folder / f"{name}.json").write_text(json.dumps({"actions": ["sit"], "training": training}))
-    return folder
-
-
-def refusal(capsys: pytest.CaptureFixture[str], folders: Sequence[Path]) -> str:
-    """What the command says when it refuses."""
-    more = ["--ablations", *map(str, folders)] if folders else []
-    assert main(["evaluate", "nsm", "--tables", "gatings", *more, "--processes", "1"]) == 1
-    return capsys.readouterr().err
+    """The two networks that are compared."""
+    return write_networks(folder, seed, {"full": {}, "concatenation": {"gating": other}})
 
 
 def test_networks_that_were_not_trained_alike_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "name their folders" in refusal(capsys, [])
-    assert "train it as nsm with concatenation" in refusal(capsys, [write(tmp_path / "a", 1, "kronecker")])
-    assert "same seed" in refusal(capsys, [write(tmp_path / name, 1) for name in "bc"])
+    assert "name their folders" in refusal("gatings", [], capsys)
+    assert "train it as nsm with concatenation" in refusal("gatings", [write(tmp_path / "a", 1, "kronecker")], capsys)
+    assert "same seed" in refusal("gatings", [write(tmp_path / name, 1) for name in "bc"], capsys)
 
 
 def test_the_product_is_worth_what_the_feet_slide_less_with_it() -> None:

@@ -3,42 +3,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nsm_blender.cli import main
 from nsm_blender.evaluation.nsm_moved_goals import ASIDE, Sat, moved_goals_figures, sat
 from nsm_blender.paths import weights_folder
 from nsm_blender.rollout.nsm_network import FILE, load
 
+from .trained_networks import refusal, write_networks
+
 
 def write(folder: Path, seed: int, **settings: float) -> Path:
-    """The two networks, as far as their cards tell how they were trained."""
-    folder.mkdir()
-    for name, without in (("full", []), ("no_interaction", ["interaction"])):
-        (folder / f"{name}.safetensors").write_bytes(b"weights")
-        told = {"without": without, "gating": "kronecker", "epochs": 2, "seed": seed, **settings}
-        training = {"frames": 1000, "history": [{"loss": 1.0}] * 2, "settings": told}
-        (folder / f"{name}.json").write_text(json.dumps({"actions": ["sit"], "training": training}))
-    return folder
-
-
-def refusal(capsys: pytest.CaptureFixture[str], folders: Sequence[Path]) -> str:
-    """What the command says when it refuses."""
-    more = ["--ablations", *map(str, folders)] if folders else []
-    assert main(["evaluate", "nsm", "--tables", "moved_goals", *more, "--processes", "1"]) == 1
-    return capsys.readouterr().err
+    """The two networks that are compared."""
+    return write_networks(folder, seed, {"full": settings, "no_interaction": {"without": ["interaction"], **settings}})
 
 
 def test_networks_that_learned_with_exact_goals_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "learned with exact goals; train them with --vague-goals" in refusal(capsys, [write(tmp_path / "a", 1)])
-    assert "name their folders" in refusal(capsys, [])
+    assert "learned with exact goals; train them with --vague-goals" in refusal(
+        "moved_goals", [write(tmp_path / "a", 1)], capsys
+    )
+    assert "name their folders" in refusal("moved_goals", [], capsys)
     vague = [write(tmp_path / name, 1, vague_goals=0.3) for name in "bc"]
-    assert "same seed" in refusal(capsys, vague) and "same seed" in refusal(capsys, vague[:1] * 2)
+    assert "same seed" in refusal("moved_goals", vague, capsys) and "same seed" in refusal(
+        "moved_goals", vague[:1] * 2, capsys
+    )
 
 
 def test_the_sensor_is_worth_what_is_nearer_to_seats_that_are_told_aside() -> None:
