@@ -126,8 +126,8 @@ def _nsm(
 
     known = (*nsm.TABLES, *nsm.ASKED_FOR)
     chosen = _some_of(known, tables, "table of the NSM's") if tables else list(nsm.TABLES)
-    if ablations and not {"ablations", nsm.MOVED_GOALS, nsm.GATINGS} & set(chosen):
-        raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
+    if ablations and not {*nsm.OF_NETWORKS} & set(chosen):
+        raise UserError(f"Ablations are for some tables alone; add one of these: {', '.join(nsm.OF_NETWORKS)}.")
     parts = _some_of(nsm_components.component_names(), components, "component")
     return nsm.evaluate(
         weights,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Postural sway of a character that waits: the body moves a little over its feet or on its seat, which stay."""
+"""Postural sway of a character that stands: the body moves a little over feet that stay where they are."""
 
 from __future__ import annotations
 
@@ -36,14 +36,6 @@ def standing_weight(stands: Array, fps: float) -> Array:
         until = stop - 1 - frames[start:stop] if stop < len(stands) else np.full(stop - start, np.inf)
         out[start:stop] = smoothstep(np.minimum(since, until) / (RISING * fps))
     return out
-
-
-def held_by_seat(sample: Sample, sits: Array) -> Sample:
-    """A sample in which the head alone sways in the frames `sits` (T,): the seat holds the pelvis, whose sway that of
-    the spine follows in recordings, and the arms do not hang."""
-    free = np.where(sits, 0.0, 1.0)[:, None, None]
-    turns = {group: turn if group == "head" else free * turn for group, turn in sample.turns.items()}
-    return Sample(free[:, 0] * sample.hips, turns)
 
 
 def swayed(hips: Array, rotations: Array, facing: Array, weight: Array, sample: Sample) -> tuple[Array, Array]:

@@ -49,7 +49,6 @@ from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_gatings import COMPARED as GATINGS_COMPARED
 from .nsm_gatings import Walked, gatings_figures, walked
-from .nsm_gatings import networks as gatings_networks
 from .nsm_heights import COUNT, height_figures, puts
 from .nsm_moved_goals import ALSO, Sat, moved_goals_figures, sat
 from .nsm_moved_goals import COMPARED as MOVED
@@ -79,6 +78,9 @@ GATINGS = "gatings"
 """The table of networks with and without the Kronecker product, measured only where it is asked for."""
 ASKED_FOR = (COMPONENTS, MOVED_GOALS, GATINGS)
 """Tables that are not of a full evaluation."""
+OF_NETWORKS = ("ablations", MOVED_GOALS, GATINGS)
+"""Tables of networks that were trained to be compared."""
+
 KEPT_EVERY = 60.0
 """Seconds after which the figures so far of a table that takes long are told, so that stopping it loses little."""
 
@@ -335,15 +337,8 @@ def _moved_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict
         raise UserError("The table 'moved_goals' is of networks that learned with --vague-goals; name their folders.")
     if not trainings_alike(folders, moved_networks).get("vague_goals"):
         raise UserError(f"{folders[0]}: these networks learned with exact goals; train them with --vague-goals.")
-    starts = 1 if quick else math.ceil(STARTS / len(folders))
-    return {
-        f"{number} {name} moved {n}": _Job(
-            MOVED_GOALS, _sat_of, (folder / f"{name}.safetensors", n, starts, development)
-        )
-        for number, folder in enumerate(folders)
-        for name in moved_networks(folder)
-        for n in range(1 if quick else CHAIRS)
-    }
+    names = [moved_networks(folder) for folder in folders]
+    return _on_seats(MOVED_GOALS, "moved", _sat_of, folders, names, quick, development)
 
 
 def _gatings_jobs(folders: Sequence[Path], quick: bool, development: bool) -> dict[str, _Job]:
@@ -351,14 +346,25 @@ def _gatings_jobs(folders: Sequence[Path], quick: bool, development: bool) -> di
     they were not trained alike."""
     if not folders:
         raise UserError("The table 'gatings' is of networks that were trained for it; name their folders.")
-    trainings_alike(folders, gatings_networks)
+    trainings_alike(folders, lambda _: GATINGS_COMPARED)
+    return _on_seats(GATINGS, "gating", _walked_of, folders, [GATINGS_COMPARED] * len(folders), quick, development)
+
+
+def _on_seats(
+    table: str,
+    kind: str,
+    measure: Callable[..., Any],
+    folders: Sequence[Path],
+    names: Sequence[Sequence[str]],
+    quick: bool,
+    development: bool,
+) -> dict[str, _Job]:
+    """Jobs with each unseen seat for the networks with some names in each folder, which share the starts of one."""
     starts = 1 if quick else math.ceil(STARTS / len(folders))
     return {
-        f"{number} {name} gating {n}": _Job(
-            GATINGS, _walked_of, (folder / f"{name}.safetensors", n, starts, development)
-        )
-        for number, folder in enumerate(folders)
-        for name in gatings_networks(folder)
+        f"{number} {name} {kind} {n}": _Job(table, measure, (folder / f"{name}.safetensors", n, starts, development))
+        for number, (folder, mine) in enumerate(zip(folders, names, strict=True))
+        for name in mine
         for n in range(1 if quick else CHAIRS)
     }
 

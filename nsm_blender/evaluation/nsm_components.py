@@ -53,10 +53,12 @@ RESTLESS = 0.5
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
             "hips_travel_cm_per_s", "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
-STANDING = ("hips_acceleration", "hands_acceleration", "head_acceleration", "hips_travel_cm_per_s")
-"""Measures of how much a standing character moves: people neither stand like statues nor fidget."""
+WAITING_ACTIONS = {"idle": "standing", "seated": "sitting"}
+"""Actions of a character that waits, and what figures call them."""
+STILLNESS = ("hips_acceleration", "hands_acceleration", "head_acceleration", "hips_travel_cm_per_s")
+"""Measures of how much a character moves that waits: people are neither like statues nor do they fidget."""
 USUAL = (5.0, 95.0)
-"""Percentiles of people's values between which a measure of STANDING is as usual."""
+"""Percentiles of people's values between which a measure of STILLNESS is as usual."""
 _UPPER = 0.2
 """Meters over the hips from which on the trunk leans on a backrest."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
@@ -262,7 +264,7 @@ def _restless(motion: Motion, done: int) -> float:
 
 def _natural(motion: Motion) -> Figures:
     """The largest value of each of MEASURES, relative to people's, how much the motion turns without need, and in % how
-    many measures of stretches of standing are below or above what is usual with people."""
+    many measures of stretches of standing, and of sitting, are below or above what is usual with people."""
     measured, people = measure(motion), recorded()
     out = {"excess_turning_deg": measured.whole["excess_turning_deg"]}
     looks = [v for (action, name), v in measured.values().items() if name == "head_off_deg" and action in _LOOKING]
@@ -272,14 +274,15 @@ def _natural(motion: Motion) -> Figures:
         row = people.get((action, name))
         if name in MEASURES and row is not None and row.at(99.0) > 0:
             out[name] = max(out.get(name, 0.0), max(values) / row.at(99.0))
-    low, high = USUAL
-    unusual = [
-        not people["idle", name].at(low) <= value <= people["idle", name].at(high)
-        for name in STANDING
-        for value in measured.values().get(("idle", name), [])
-    ]
-    if unusual:
-        out["unusual_standing_pct"] = 100 * float(np.mean(unusual))
+    for action, called in WAITING_ACTIONS.items():
+        usual = {name: [people[action, name].at(percentile) for percentile in USUAL] for name in STILLNESS}
+        unusual = [
+            not low <= value <= high
+            for name, (low, high) in usual.items()
+            for value in measured.values().get((action, name), [])
+        ]
+        if unusual:
+            out[f"unusual_{called}_pct"] = 100 * float(np.mean(unusual))
     return out
 
 

@@ -9,36 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from ..models.nsm_predictor import Predictor
-from ..naturalness.metrics import low_foot_slide
 from .nsm_ablations import FULL, over_trainings
 from .nsm_picture import share_of_phase
-from .nsm_plain import PLAIN
+from .nsm_plain import PLAIN, Plain, plain_of
 from .nsm_trials import Figures, Log, trial_shots, until_done
 
 COMPARED = (FULL, "concatenation")
 """Names of the networks that are compared."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Walked:
     """A walk to a seat, and sitting down. by_phase: share of the gates' variance in walking that the phase explains,
-    None where the walk is too short. slide_cm_per_s: of low toes, the paper's measure. moved_cm: by which the clean-up
-    moves the joints, in the mean."""
+    None where the walk is too short."""
 
-    done: bool
+    plain: Plain
     by_phase: float | None
-    slide_cm_per_s: float
-    moved_cm: float
-
-
-def networks(_: Path) -> list[str]:
-    """Names of the networks that a folder must hold."""
-    return list(COMPARED)
 
 
 def walked(network: Predictor, number: int, starts: int, development: bool = False) -> list[Walked]:
@@ -46,17 +36,7 @@ def walked(network: Predictor, number: int, starts: int, development: bool = Fal
     out: list[Walked] = []
     for shot in trial_shots("sit", number, starts, development):
         bake = until_done(shot, network, PLAIN)
-        finished, alone = bake.motion(), bake.uncleaned()
-        key = finished.meta["keys"][0]
-        moved = np.linalg.norm(finished.positions.astype(float) - alone.positions, axis=-1)
-        out.append(
-            Walked(
-                not key["trouble"] and key["arrived"] is not None,
-                share_of_phase(bake.record(), "walk"),
-                low_foot_slide(alone),
-                100 * float(moved.mean()),
-            )
-        )
+        out.append(Walked(plain_of("sit", bake, shot), share_of_phase(bake.record(), "walk")))
     return out
 
 
@@ -72,13 +52,15 @@ def gatings_figures(trainings: Sequence[Mapping[str, Sequence[Walked]]], log: Lo
 def _of_one(found: Mapping[str, Sequence[Walked]]) -> Figures:
     out: Figures = {}
     for name, every in found.items():
+        slides = [one.plain.low_slide_cm_per_s for one in every]
+        moved = [100 * one.plain.moved.astype(float).mean() for one in every]
         shares = [one.by_phase for one in every if one.by_phase is not None]
         out |= {
             f"nsm.gatings.{name}.trials": float(len(every)),
-            f"nsm.gatings.{name}.finished": float(np.mean([one.done for one in every])),
+            f"nsm.gatings.{name}.finished": float(np.mean([one.plain.done for one in every])),
             f"nsm.gatings.{name}.gates_by_phase": float(np.mean(shares)) if shares else 0.0,
-            f"nsm.gatings.{name}.low_foot_slide_cm_per_s": float(np.mean([one.slide_cm_per_s for one in every])),
-            f"nsm.gatings.{name}.moved_cm": float(np.mean([one.moved_cm for one in every])),
+            f"nsm.gatings.{name}.low_foot_slide_cm_per_s": float(np.mean(slides)),
+            f"nsm.gatings.{name}.moved_cm": float(np.mean(moved)),
         }
     full, other = (f"nsm.gatings.{name}" for name in COMPARED)
     for figure, more in (("low_foot_slide_cm_per_s", "slides_more_than_full_cm_per_s"), ("moved_cm", "moved_more_cm")):

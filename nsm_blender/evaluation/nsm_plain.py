@@ -52,13 +52,13 @@ class Plain:
 def plain_trials(network: Predictor, task: str, number: int, starts: int, development: bool = False) -> list[Plain]:
     """The trials of the table of precision with one thing."""
     shots = trial_shots(task, number, starts, development)
-    return [_measured(task, until_done(shot, network, PLAIN), shot) for shot in shots]
+    return [plain_of(task, until_done(shot, network, PLAIN), shot) for shot in shots]
 
 
 def plain_tasks(network: Predictor, seed: int) -> list[Plain]:
     """The tasks of the table of success in one room."""
     shots = task_shots(network, random_room(seed), seed)
-    return [_measured("room", SceneBake(shot, network, PLAIN), shot) for shot in shots]
+    return [plain_of("room", SceneBake(shot, network, PLAIN), shot) for shot in shots]
 
 
 def plain_puts(network: Predictor, numbers: Sequence[int], development: bool = False) -> list[Plain]:
@@ -67,13 +67,14 @@ def plain_puts(network: Predictor, numbers: Sequence[int], development: bool = F
     for number in numbers:
         _, shot = put_shot(number, development)
         try:
-            out.append(_measured("put_down", SceneBake(shot, network, PLAIN), shot))
+            out.append(plain_of("put_down", SceneBake(shot, network, PLAIN), shot))
         except UserError:
             out.append(Plain("put_down", False, None, None, 0.0, 0.0, np.zeros(0), np.zeros((0, 0))))
     return out
 
 
-def _measured(kind: str, bake: SceneBake, shot: Shot) -> Plain:
+def plain_of(kind: str, bake: SceneBake, shot: Shot) -> Plain:
+    """What a bake with the options PLAIN did."""
     finished, network = bake.motion(), bake.uncleaned()
     last = len(shot.keys) - 1
     off = next((one for one in finished.meta["corrections"] if one["key"] == last), None)

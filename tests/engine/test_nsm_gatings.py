@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nsm_blender.evaluation.nsm_gatings import Walked, gatings_figures, walked
+from nsm_blender.evaluation.nsm_plain import Plain
 from nsm_blender.paths import weights_folder
 from nsm_blender.rollout.nsm_network import FILE, load
 
@@ -25,11 +27,15 @@ def test_networks_that_were_not_trained_alike_are_refused(tmp_path: Path, capsys
     assert "same seed" in refusal("gatings", [write(tmp_path / name, 1) for name in "bc"], capsys)
 
 
+def plain(done: bool, slide: float, moved_cm: float) -> Plain:
+    return Plain("sit", done, 5.0, 1.0, 9.0, slide, np.zeros(3), np.full((3, 2), moved_cm / 100))
+
+
 def test_the_product_is_worth_what_the_feet_slide_less_with_it() -> None:
     def training(full: float, other: float) -> dict[str, list[Walked]]:
         return {
-            "full": [Walked(True, 0.6, full, 2.0)] * 4,
-            "concatenation": [Walked(True, 0.2, other, 3.0)] * 3 + [Walked(False, None, other, 3.0)],
+            "full": [Walked(plain(True, full, 2.0), 0.6)] * 4,
+            "concatenation": [Walked(plain(True, other, 3.0), 0.2)] * 3 + [Walked(plain(False, other, 3.0), None)],
         }
 
     row = "nsm.gatings.concatenation"
@@ -45,7 +51,7 @@ def test_the_product_is_worth_what_the_feet_slide_less_with_it() -> None:
 
 def test_the_shipped_networks_walks_are_measured() -> None:
     found = [one for number in range(2) for one in walked(load(weights_folder() / FILE), number, 1, development=True)]
-    assert len(found) == 2 and all(one.done for one in found)
+    assert len(found) == 2 and all(one.plain.done for one in found)
     for one in found:
         assert one.by_phase is not None and 0 < one.by_phase < 1
-        assert 0 < one.slide_cm_per_s < 100 and 0 < one.moved_cm < 20
+        assert 0 < one.plain.low_slide_cm_per_s < 100
