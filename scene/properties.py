@@ -190,7 +190,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     sway: FloatProperty(
         name="Sway",
-        description="How much the body moves while it stands and waits, over feet that stay; at 0 it does not move",
+        description="How much the body moves while it waits, over feet that stay; at 0 it stands or sits still",
         subtype="FACTOR",
         default=1.0,
         min=0.0,

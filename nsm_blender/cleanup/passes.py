@@ -31,7 +31,7 @@ from .footholds import finding_footholds
 from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
 from .hand_targets import carrying, gripping, leaning, resting, settled, with_palms, with_wrists
 from .kinematics import HIPS, PELVIS
-from .postural_sway import standing_weight, swayed
+from .postural_sway import held_by_seat, standing_weight, swayed
 from .seat_targets import SEAT_TARGETS, on_seat
 from .seated_feet import keep_feet
 from .seating import Seating
@@ -138,14 +138,17 @@ def _lock_feet(draft: Draft) -> Iterator[None]:
 
 
 def _sway(draft: Draft) -> Iterator[None]:
-    """Sway where the character stands and does nothing with its hands."""
+    """Sway where the character stands or sits and does nothing with its hands."""
     if draft.sway is None:
         return
     count = len(draft.root)
     stands = draft.record.actions[:, ACTIONS.index("idle")] > STANDS
     stands &= (draft.locked > 0).reshape(-1, 2, 2).any(axis=2).all(axis=1)
+    sits = np.zeros(count, dtype=bool)
     for seating in draft.seatings:
         stands[seating.used(count)] = False
+        sits[seating.settled : seating.left] = True
+    stands |= sits
     for hold in draft.hands.holds:
         stands[hold.taken : count if hold.left is None else hold.left] = False
     for grip in draft.hands.grips:
@@ -154,7 +157,8 @@ def _sway(draft: Draft) -> Iterator[None]:
     weight = standing_weight(stands, FPS)
     if weight.any():
         facing = draft.root[:, 3]
-        draft.hips, draft.rotations = swayed(draft.hips, draft.rotations, facing, weight, draft.sway)
+        sample = held_by_seat(draft.sway, sits)
+        draft.hips, draft.rotations = swayed(draft.hips, draft.rotations, facing, weight, sample)
         yield
         draft.rotations = yield from by_frames(limit_elbows, draft.rotations)
 

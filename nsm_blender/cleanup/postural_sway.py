@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Postural sway of a character that stands: the body moves a little over feet that stay where they are."""
+"""Postural sway of a character that waits: the body moves a little over its feet or on its seat, which stay."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..models.sway import GROUPS, Sample, Sway
+from ..models.sway import GROUPS, TRUNK, Sample, Sway
 from ..motion.easing import smoothstep
 from ..motion.filters import runs
 from ..motion.rotations import Array, from_exponential_map, from_yaw, multiply, rotate
@@ -36,6 +36,17 @@ def standing_weight(stands: Array, fps: float) -> Array:
         until = stop - 1 - frames[start:stop] if stop < len(stands) else np.full(stop - start, np.inf)
         out[start:stop] = smoothstep(np.minimum(since, until) / (RISING * fps))
     return out
+
+
+def held_by_seat(sample: Sample, sits: Array) -> Sample:
+    """A sample in which, in the frames `sits` (T,), the seat holds the pelvis: the spine turns over it as one, as far
+    as the pelvis turns over the legs when standing, and the arms lie as they lie."""
+    free = np.where(sits, 0.0, 1.0)[:, None, None]
+    turns = {group: turn if group == "head" else free * turn for group, turn in sample.turns.items()}
+    pelvis = GROUPS[TRUNK].index("Hips")
+    spine = np.arange(len(GROUPS[TRUNK])) != pelvis
+    turns[TRUNK][:, spine] += (1 - free) * sample.turns[TRUNK][:, [pelvis]]
+    return Sample(free[:, 0] * sample.hips, turns)
 
 
 def swayed(hips: Array, rotations: Array, facing: Array, weight: Array, sample: Sample) -> tuple[Array, Array]:

@@ -138,7 +138,8 @@ def test_rocking_is_how_far_the_head_comes_and_goes_about_once_a_second(frequenc
 
 
 def test_most_characters_do_not_rock_in_their_seats() -> None:
-    found = [outcomes(load(None), f"sit {number}", ())[""] for number in (1, 5, 7, 13)]
+    """Sway, which is irregular, is left out: within seconds it is not told from rocking."""
+    found = [outcomes(load(None), f"sit {n}", ("postural_sway",))["postural_sway"] for n in (1, 5, 7, 13)]
     assert sum(one["rocking_cm"] < 2 for one in found) >= 3
 
 

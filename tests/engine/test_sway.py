@@ -12,7 +12,7 @@ import pytest
 from nsm_blender.baking.bake import Bake
 from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.cleanup.pfnn_foot_lock import lock_feet
-from nsm_blender.cleanup.postural_sway import RISING, standing_weight, sway_beside
+from nsm_blender.cleanup.postural_sway import RISING, held_by_seat, standing_weight, sway_beside
 from nsm_blender.cli import main
 from nsm_blender.evaluation.takes import idle_shot
 from nsm_blender.models.sway import BANDS, TRUNK, Sway
@@ -116,6 +116,21 @@ def test_feet_stay_and_walking_is_left_as_it_is() -> None:
     on = contacts[1:] * contacts[:-1] > 0
     steps = np.linalg.norm(np.diff(places[:, FEET], axis=0), axis=2)
     assert steps[on].max() < np.linalg.norm(np.diff(steady[:, FEET], axis=0), axis=2)[on].max() + 1e-4
+
+
+def test_in_a_seat_the_pelvis_and_the_arms_stay_and_the_spine_turns_as_one() -> None:
+    sample = shipped().sample(3, 600, FPS)
+    sits = np.arange(600) >= 300
+    held = held_by_seat(sample, sits)
+    assert not held.hips[sits].any() and np.array_equal(held.hips[~sits], sample.hips[~sits])
+    for group, turns in held.turns.items():
+        assert np.array_equal(turns[~sits], sample.turns[group][~sits])
+    assert not held.turns["left_arm"][sits].any() and not held.turns["right_arm"][sits].any()
+    assert np.array_equal(held.turns["head"], sample.turns["head"])
+    pelvis, *spine = np.moveaxis(held.turns[TRUNK][sits], 1, 0)
+    assert not pelvis.any()
+    for joint in spine:
+        assert np.array_equal(joint, sample.turns[TRUNK][sits][:, 0])
 
 
 @pytest.mark.parametrize("bake", [Bake, SceneBake])
